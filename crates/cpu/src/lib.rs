@@ -1,0 +1,50 @@
+//! The stages of a step on the CPU, one file a stage, each the twin of the WGSL file of the same stem.
+//!
+//! A stage is a function of a model and one world: `kinematics(m, d)`. `f64` is the reference that MuJoCo is compared
+//! with, `f32` the witness that tells a GPU's bug from rounding. This crate knows no files, no GPU and no batches: it sees
+//! the arrays of `kiloworld-layout` and nothing else.
+
+#![expect(clippy::needless_range_loop, reason = "kept line for line with the WGSL")]
+
+pub mod acceleration;
+pub mod actuation;
+pub mod bias;
+pub mod collision;
+pub mod constraint;
+pub mod inertia;
+pub mod integrate;
+pub mod kinematics;
+pub mod math;
+pub mod noslip;
+pub mod passive;
+mod real;
+pub mod solver;
+pub mod transmission;
+pub mod two_float;
+pub mod velocity;
+
+pub use real::{Real, Scalar};
+
+use kiloworld_layout::{Data, Model, Stage};
+
+/// Runs one stage of one world.
+pub fn run_stage<T: Scalar>(stage: Stage, m: &Model<T>, d: &mut Data<T>) {
+    match stage {
+        Stage::Load => {}
+        Stage::Kinematics => kinematics::kinematics(m, d),
+        Stage::ComPos => kinematics::com_pos(m, d),
+        Stage::Transmission => transmission::transmission(m, d),
+        Stage::Inertia => inertia::inertia(m, d),
+        Stage::Collision => collision::collision(m, d),
+        Stage::Constraint => constraint::constraint(m, d),
+        Stage::Velocity => velocity::velocity(m, d),
+        Stage::Passive => passive::passive(m, d),
+        Stage::Bias => bias::bias(m, d),
+        Stage::Reference => constraint::reference(m, d),
+        Stage::Actuation => actuation::actuation(m, d),
+        Stage::Acceleration => acceleration::acceleration(m, d),
+        Stage::Solver => solver::solver(m, d),
+        Stage::Noslip => noslip::noslip(m, d),
+        Stage::Integrate => integrate::integrate(m, d),
+    }
+}

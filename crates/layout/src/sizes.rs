@@ -1,0 +1,143 @@
+//! Sizes of a model: the numbers that every shape in the field table is made of.
+
+/// A number of elements that a field's shape refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "spelled as MuJoCo spells its sizes")]
+pub enum Dim {
+    /// A constant.
+    Const(usize),
+    /// A size of the model, by name.
+    Size(SizeName),
+}
+
+macro_rules! sizes {
+    ($($(#[doc = $doc:literal])+ $name:ident,)*) => {
+        /// Which size.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(non_camel_case_types, non_snake_case, missing_docs, reason = "one variant a field of `Sizes`, documented there")]
+        pub enum SizeName { $($name,)* }
+
+        /// Sizes of a compiled model and the capacities of its worlds.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        #[allow(non_snake_case, reason = "nC is MuJoCo's name")]
+        pub struct Sizes { $($(#[doc = $doc])+ pub $name: usize,)* }
+
+        impl Sizes {
+            /// Every size's name, in order.
+            pub const NAMES: &'static [(&'static str, SizeName)] = &[$((stringify!($name), SizeName::$name),)*];
+
+            /// The value of one size.
+            pub fn get(&self, name: SizeName) -> usize {
+                match name { $(SizeName::$name => self.$name,)* }
+            }
+        }
+    };
+}
+
+sizes! {
+    /// generalized coordinates
+    nq,
+    /// degrees of freedom
+    nv,
+    /// `nv` rounded up to a multiple of 4: the row stride of dense matrices over dofs
+    nvpad,
+    /// controls (one an actuator)
+    nu,
+    /// activation states
+    na,
+    /// bodies, the world included
+    nbody,
+    /// joints
+    njnt,
+    /// geoms
+    ngeom,
+    /// sites
+    nsite,
+    /// mocap bodies
+    nmocap,
+    /// equality constraints
+    neq,
+    /// fixed tendons
+    ntendon,
+    /// joints wrapped by tendons, summed over tendons
+    nwrap,
+    /// explicit contact pairs of the file
+    npair,
+    /// excluded body pairs
+    nexclude,
+    /// keyframes
+    nkey,
+    /// kinematic trees
+    ntree,
+    /// nonzeros in the lower triangle of the inertia matrix, diagonal included
+    nC,
+    /// geom pairs that can collide: the static pair list
+    ncoll,
+    /// depth levels of the kinematic tree (the world is level 0)
+    nlevel,
+    /// `nlevel + 1`
+    nlevel1,
+    /// contacts a world can hold
+    nconmax,
+    /// constraint rows a world can hold
+    njmax,
+}
+
+impl Sizes {
+    /// The value of a dimension.
+    pub fn dim(&self, dim: Dim) -> usize {
+        match dim {
+            Dim::Const(n) => n,
+            Dim::Size(name) => self.get(name),
+        }
+    }
+}
+
+/// Integer options of a model: `mjOption`'s, in force for every world of a batch. Constants in the WGSL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opt {
+    /// `mjtIntegrator`: see [`crate::consts::integrator`]
+    pub integrator: i32,
+    /// `mjtCone`: 0 pyramidal, 1 elliptic
+    pub cone: i32,
+    /// `mjtJacobian`; kept for inspection, it changes no result here
+    pub jacobian: i32,
+    /// `mjtSolver`: 0 PGS, 1 CG, 2 Newton
+    pub solver: i32,
+    /// maximum number of main solver iterations
+    pub iterations: i32,
+    /// maximum number of line-search iterations
+    pub ls_iterations: i32,
+    /// maximum number of noslip iterations
+    pub noslip_iterations: i32,
+    /// maximum number of convex collision iterations; kept for inspection
+    pub ccd_iterations: i32,
+    /// `mjtDisableBit` mask
+    pub disableflags: i32,
+    /// `mjtEnableBit` mask
+    pub enableflags: i32,
+    /// actuator groups switched off, a bit a group
+    pub disableactuator: i32,
+    /// true: exactly `iterations` solver iterations with converged worlds masked, the same on CPU and GPU;
+    /// false: stop at `tolerance`, as MuJoCo does
+    pub fixed_iterations: bool,
+}
+
+impl Default for Opt {
+    fn default() -> Self {
+        Self {
+            integrator: 0,
+            cone: 0,
+            jacobian: 2,
+            solver: 2,
+            iterations: 100,
+            ls_iterations: 50,
+            noslip_iterations: 0,
+            ccd_iterations: 35,
+            disableflags: 0,
+            enableflags: 0,
+            disableactuator: 0,
+            fixed_iterations: false,
+        }
+    }
+}
