@@ -1,1 +1,4 @@
-//! harness
+//! The harness that the tests share: goldens, comparison.
+
+#![expect(clippy::cast_possible_truncation, reason = "counts in golden files are small")]
+pub mod golden;

@@ -1,0 +1,170 @@
+//! Reads the goldens that `tests/golden/make.py` writes.
+
+use kiloworld_layout::{Data, Field, Model, Opt, Sizes, SliceMut};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// An array of a golden file.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// shape
+    pub shape: Vec<usize>,
+    /// values, row-major; integers as f64
+    pub data: Vec<f64>,
+}
+
+impl Array {
+    /// Row `i` of the first dimension.
+    pub fn row(&self, i: usize) -> &[f64] {
+        let n = self.shape[1..].iter().product::<usize>();
+        &self.data[i * n..(i + 1) * n]
+    }
+}
+
+/// A golden file: every key with its array.
+pub struct Golden {
+    /// arrays by key, such as `out/xpos`
+    pub arrays: BTreeMap<String, Array>,
+}
+
+impl Golden {
+    /// Reads a golden file.
+    pub fn read(path: &Path) -> Self {
+        let mut npz = npyz::npz::NpzArchive::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let names: Vec<String> = npz.array_names().map(str::to_owned).collect();
+        let mut arrays = BTreeMap::new();
+        for name in names {
+            let npy = npz.by_name(&name).expect("readable").expect("present");
+            let shape: Vec<usize> = npy.shape().iter().map(|&n| usize::try_from(n).expect("fits")).collect();
+            let data = match npy.dtype() {
+                npyz::DType::Plain(t) if t.type_char() == npyz::TypeChar::Float => npy.into_vec::<f64>().expect("f64"),
+                _ => npy.into_vec::<i32>().expect("i32").into_iter().map(f64::from).collect(),
+            };
+            arrays.insert(name, Array { shape, data });
+        }
+        Self { arrays }
+    }
+
+    /// The array of a key; panics with the key's name where there is none.
+    pub fn get(&self, key: &str) -> &Array {
+        self.arrays.get(key).unwrap_or_else(|| panic!("no {key} in the golden file"))
+    }
+
+    fn scalar(&self, key: &str) -> f64 {
+        self.get(key).data[0]
+    }
+
+    /// Number of states.
+    pub fn nstate(&self) -> usize {
+        self.get("state/qpos").shape[0]
+    }
+
+    /// The compiled model as MuJoCo has it, without the tables that only kiloworld has; capacities from the largest counts
+    /// of the file.
+    pub fn model(&self) -> Model<f64> {
+        let int = |key: &str| self.scalar(&format!("model/{key}")) as usize;
+        let mut size = Sizes {
+            nq: int("nq"),
+            nv: int("nv"),
+            nvpad: int("nv").next_multiple_of(4),
+            nu: int("nu"),
+            na: int("na"),
+            nbody: int("nbody"),
+            njnt: int("njnt"),
+            ngeom: int("ngeom"),
+            nsite: int("nsite"),
+            nmocap: int("nmocap"),
+            neq: int("neq"),
+            ntendon: int("ntendon"),
+            nwrap: int("nwrap"),
+            npair: int("npair"),
+            nexclude: int("nexclude"),
+            nkey: int("nkey"),
+            ntree: int("ntree"),
+            nC: int("nC"),
+            ..Sizes::default()
+        };
+        let largest = |key: &str| self.get(key).data.iter().fold(0.0_f64, |a, &b| a.max(b)) as usize;
+        size.nconmax = largest("out/ncon") + 8;
+        size.njmax = largest("out/nefc") + 16;
+        let opt_int = |key: &str| self.scalar(&format!("model/opt_{key}")) as i32;
+        let opt = Opt {
+            integrator: opt_int("integrator"),
+            cone: opt_int("cone"),
+            jacobian: opt_int("jacobian"),
+            solver: opt_int("solver"),
+            iterations: opt_int("iterations"),
+            ls_iterations: opt_int("ls_iterations"),
+            noslip_iterations: opt_int("noslip_iterations"),
+            ccd_iterations: opt_int("ccd_iterations"),
+            disableflags: opt_int("disableflags"),
+            enableflags: opt_int("enableflags"),
+            disableactuator: opt_int("disableactuator"),
+            fixed_iterations: false,
+        };
+        let mut m = Model { size, opt, ..Model::default() };
+        for info in Field::TABLE.iter().filter(|f| f.is_model()) {
+            let Some(array) = self.arrays.get(&format!("model/{}", info.name)) else { continue };
+            match m.get_mut(info.field) {
+                Some(SliceMut::I(v)) => *v = array.data.iter().map(|&x| x as i32).collect(),
+                Some(SliceMut::F(v)) => v.clone_from(&array.data),
+                None => unreachable!("a model field"),
+            }
+        }
+        m
+    }
+
+    /// A world at state `k`: the inputs of a forward pass; the rest is 0.
+    pub fn world(&self, m: &Model<f64>, k: usize) -> Data<f64> {
+        let mut d = Data::new(&m.size, &0.0);
+        for (key, array) in self.arrays.iter().filter_map(|(k, a)| Some((k.strip_prefix("state/")?, a))) {
+            set(&mut d, key, array.row(k));
+        }
+        d
+    }
+
+    /// The rows of state `k` in an array that holds the contacts or constraint rows of all states one after the other.
+    pub fn ragged(&self, key: &str, count: &str, k: usize) -> &[f64] {
+        let counts = &self.get(count).data;
+        let start: usize = counts[..k].iter().map(|&n| n as usize).sum();
+        let array = self.get(key);
+        let cols = array.shape[1..].iter().product::<usize>().max(1);
+        &array.data[start * cols..(start + counts[k] as usize) * cols]
+    }
+
+    /// Sets a world's field from the outputs of state `k`: so that a stage can start from MuJoCo's own inputs.
+    pub fn load(&self, m: &Model<f64>, d: &mut Data<f64>, field: Field, k: usize) {
+        let name = field.name();
+        let key = format!("out/{name}");
+        if name == "efc_J" {
+            let rows = self.ragged(&key, "out/nefc", k);
+            for (r, row) in rows.chunks(m.size.nv.max(1)).enumerate() {
+                d.efc_J[r * m.size.nvpad..][..row.len()].copy_from_slice(row);
+            }
+        } else if name.starts_with("efc_") {
+            set(d, name, self.ragged(&key, "out/nefc", k));
+        } else if name.starts_with("contact_") {
+            set(d, name, self.ragged(&key, "out/ncon", k));
+        } else if self.get(&key).shape.len() == 1 {
+            set(d, name, &[self.get(&key).data[k]]);
+        } else {
+            set(d, name, self.get(&key).row(k));
+        }
+    }
+}
+
+fn set(d: &mut Data<f64>, name: &str, values: &[f64]) {
+    let field = Field::from_name(name).unwrap_or_else(|| panic!("no field {name}"));
+    match d.get_mut(field) {
+        Some(SliceMut::I(v)) => v.iter_mut().zip(values).for_each(|(a, &b)| *a = b as i32),
+        Some(SliceMut::F(v)) => v[..values.len()].copy_from_slice(values),
+        None => panic!("{name} is a field of the model"),
+    }
+}
+
+/// The largest difference of two arrays relative to the largest magnitude (at least 1e-3) of the second.
+pub fn rel_err(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let scale = b.iter().fold(1e-3_f64, |s, x| s.max(x.abs()));
+    a.iter().zip(b).fold(0.0_f64, |e, (x, y)| if x.is_finite() { e.max((x - y).abs()) } else { f64::INFINITY }) / scale
+}
