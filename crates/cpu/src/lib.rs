@@ -25,11 +25,11 @@ pub mod velocity;
 
 pub use real::{Real, Scalar};
 
-use kiloworld_layout::{Data, Model, Stage};
+use kiloworld_layout::{Call, Data, Model, Stage};
 
-/// Runs one stage of one world.
-pub fn run_stage<T: Scalar>(stage: Stage, m: &Model<T>, d: &mut Data<T>) {
-    match stage {
+/// Runs one entry of the step's list on one world.
+pub fn run<T: Scalar>(call: Call, m: &Model<T>, d: &mut Data<T>) {
+    match call.stage {
         Stage::Load => {}
         Stage::Kinematics => kinematics::kinematics(m, d),
         Stage::ComPos => kinematics::com_pos(m, d),
@@ -45,6 +45,6 @@ pub fn run_stage<T: Scalar>(stage: Stage, m: &Model<T>, d: &mut Data<T>) {
         Stage::Acceleration => acceleration::acceleration(m, d),
         Stage::Solver => solver::solver(m, d),
         Stage::Noslip => noslip::noslip(m, d),
-        Stage::Integrate => integrate::integrate(m, d),
+        Stage::Integrate => integrate::integrate(m, d, call.sub),
     }
 }

@@ -16,7 +16,7 @@ mod stages;
 
 pub use fields::{Buffer, Data, Field, FieldInfo, Kind, Model, Slice, SliceMut};
 pub use sizes::{Dim, Opt, SizeName, Sizes};
-pub use stages::Stage;
+pub use stages::{Call, Stage};
 
 /// MuJoCo's constants that files and kernels refer to, by MuJoCo's names without the `mj` prefix.
 pub mod consts;

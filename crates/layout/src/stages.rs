@@ -58,3 +58,18 @@ impl core::fmt::Display for Stage {
         f.write_str(self.name())
     }
 }
+
+/// One entry of a step's list: a stage, and which part of it where a stage runs several times a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Call {
+    /// the stage
+    pub stage: Stage,
+    /// 0, or the Runge-Kutta substage (0 to 3) of [`Stage::Integrate`]
+    pub sub: u32,
+}
+
+impl From<Stage> for Call {
+    fn from(stage: Stage) -> Self {
+        Self { stage, sub: 0 }
+    }
+}
