@@ -111,6 +111,7 @@ impl Golden {
                 None => unreachable!("a model field"),
             }
         }
+        kiloworld_model::derived::fill(&mut m);
         m
     }
 

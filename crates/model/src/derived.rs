@@ -1,0 +1,97 @@
+//! The tables that only kiloworld has: padded sizes, depth levels, the static list of geom pairs that can collide.
+
+use kiloworld_layout::Model;
+use kiloworld_layout::consts::{disable, geom};
+use std::collections::HashMap;
+
+/// Fills `nvpad`, the depth levels and the static pair list from MuJoCo's own fields of the same model.
+///
+/// Returns the pairs of geoms that could collide but whose types no narrow phase here knows.
+pub fn fill(m: &mut Model<f64>) -> Vec<(usize, usize)> {
+    m.size.nvpad = m.size.nv.next_multiple_of(4);
+    levels(m);
+    pairs(m)
+}
+
+/// Sorts the bodies by depth, then id.
+fn levels(m: &mut Model<f64>) {
+    let mut depth = vec![0usize; m.size.nbody];
+    for b in 1..m.size.nbody {
+        depth[b] = depth[m.body_parentid[b] as usize] + 1;
+    }
+    let nlevel = depth.iter().max().map_or(0, |d| d + 1);
+    (m.level_adr, m.level_body) = (vec![0], Vec::with_capacity(m.size.nbody));
+    for level in 0..nlevel {
+        m.level_body.extend((0..m.size.nbody).filter(|&b| depth[b] == level).map(|b| b as i32));
+        m.level_adr.push(m.level_body.len() as i32);
+    }
+    m.size.nlevel = nlevel;
+    m.size.nlevel1 = nlevel + 1;
+}
+
+/// A row of the static pair list with the key that orders it.
+struct Pair {
+    key: (i32, bool, usize, usize),
+    geom1: usize,
+    geom2: usize,
+    pairid: i32,
+}
+
+/// Lists the pairs that can collide in the order in which MuJoCo lists contacts: by body pair; the explicit pairs of the
+/// file first, then the others by geom ids, with the lower geom type first in a pair (see `midphase` below).
+fn pairs(m: &mut Model<f64>) -> Vec<(usize, usize)> {
+    let by_type = |a: usize, b: usize| if m.geom_type[a] > m.geom_type[b] { (b, a) } else { (a, b) };
+    let mut list = Vec::new();
+    let mut explicit = HashMap::new();
+    for k in 0..m.size.npair {
+        let (geom1, geom2) = by_type(m.pair_geom1[k] as usize, m.pair_geom2[k] as usize);
+        explicit.insert((geom1.min(geom2), geom1.max(geom2)), k);
+        list.push(Pair { key: (m.pair_signature[k], false, k, 0), geom1, geom2, pairid: k as i32 });
+    }
+    // without midphase MuJoCo leaves the pairs of two bodies in the order of its loops; with it they are sorted afterwards
+    let midphase = m.opt.disableflags & disable::MIDPHASE == 0;
+    for g1 in 0..m.size.ngeom {
+        for g2 in g1 + 1..m.size.ngeom {
+            if explicit.contains_key(&(g1, g2)) || !bits_match(m, g1, g2) {
+                continue;
+            }
+            let (a, b) = (m.geom_bodyid[g1], m.geom_bodyid[g2]);
+            let (b1, b2) = (a.min(b), a.max(b));
+            let signature = (b1 << 16) + b2;
+            if bodies_filtered(m, b1 as usize, b2 as usize) || m.exclude_signature.contains(&signature) {
+                continue;
+            }
+            let (geom1, geom2) = by_type(g1, g2);
+            let (k1, k2) = if midphase { (geom1, geom2) } else { (g1, g2) };
+            list.push(Pair { key: (signature, true, k1, k2), geom1, geom2, pairid: -1 });
+        }
+    }
+    list.sort_by_key(|p| p.key);
+
+    let known = |g: usize| matches!(m.geom_type[g], geom::PLANE | geom::SPHERE | geom::CAPSULE | geom::BOX);
+    let never = |g: usize| matches!(m.geom_type[g], geom::PLANE | geom::HFIELD);
+    list.retain(|p| !(never(p.geom1) && never(p.geom2)));
+    let (listed, refused): (Vec<_>, Vec<_>) = list.into_iter().partition(|p| known(p.geom1) && known(p.geom2));
+    m.coll_geom1 = listed.iter().map(|p| p.geom1 as i32).collect();
+    m.coll_geom2 = listed.iter().map(|p| p.geom2 as i32).collect();
+    m.coll_pairid = listed.iter().map(|p| p.pairid).collect();
+    m.size.ncoll = listed.len();
+    refused.into_iter().map(|p| (p.geom1, p.geom2)).collect()
+}
+
+/// The collision bits of either geom accept the other.
+fn bits_match(m: &Model<f64>, g1: usize, g2: usize) -> bool {
+    m.geom_contype[g1] & m.geom_conaffinity[g2] != 0 || m.geom_contype[g2] & m.geom_conaffinity[g1] != 0
+}
+
+/// Two bodies never touch when they are welded together, or, with the parent filter, when one is the other's parent in the
+/// tree of welded groups and neither is part of the world.
+fn bodies_filtered(m: &Model<f64>, b1: usize, b2: usize) -> bool {
+    let (w1, w2) = (m.body_weldid[b1], m.body_weldid[b2]);
+    if w1 == w2 {
+        return true;
+    }
+    let parent = |w: i32| m.body_weldid[m.body_parentid[w as usize] as usize];
+    let filter_parent = m.opt.disableflags & disable::FILTERPARENT == 0;
+    filter_parent && w1 != 0 && w2 != 0 && (parent(w1) == w2 || parent(w2) == w1)
+}
