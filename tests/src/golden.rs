@@ -134,6 +134,7 @@ impl Golden {
     }
 
     /// Sets a world's field from the outputs of state `k`: so that a stage can start from MuJoCo's own inputs.
+    /// `efc_J` brings its sparsity (`efc_J_rownnz`, `efc_J_colind`) with it.
     pub fn load(&self, m: &Model<f64>, d: &mut Data<f64>, field: Field, k: usize) {
         let name = field.name();
         let key = format!("out/{name}");
@@ -141,6 +142,14 @@ impl Golden {
             let rows = self.ragged(&key, "out/nefc", k);
             for (r, row) in rows.chunks(m.size.nv.max(1)).enumerate() {
                 d.efc_J[r * m.size.nvpad..][..row.len()].copy_from_slice(row);
+                let colind = &mut d.efc_J_colind[r * m.size.nv..][..m.size.nv];
+                colind.fill(-1);
+                let mut nnz = 0;
+                for (j, _) in row.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+                    colind[nnz] = j as i32;
+                    nnz += 1;
+                }
+                d.efc_J_rownnz[r] = nnz as i32;
             }
         } else if name.starts_with("efc_") {
             set(d, name, self.ragged(&key, "out/nefc", k));

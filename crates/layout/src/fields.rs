@@ -473,6 +473,7 @@ fields! {
         contact_geom: Status [nconmax, 2] i32 Collision "" "the geoms";
         contact_exclude: Status [nconmax] i32 Collision "" "0: pushes, 1: in the gap";
         contact_efc_address: Status [nconmax] i32 Constraint "" "first row, -1: none";
+        eq_efc_address: Status [neq] i32 Constraint "" "first row of an equality constraint, -1: none";
 
         // Efc
         efc_J: Efc [njmax, nvpad] T Constraint "1, m" "Jacobian, padded with zeros";
@@ -492,6 +493,8 @@ fields! {
         // Status
         efc_type: Status [njmax] i32 Constraint "" "mjtConstraint";
         efc_id: Status [njmax] i32 Constraint "" "object of the row: equality, dof, joint, tendon or contact";
+        efc_J_rownnz: Status [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
+        efc_J_colind: Status [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last";
         efc_state: Status [njmax] i32 Solver "" "mjtConstraintState";
         ncon: Status [1] i32 Collision "" "contacts";
         ncon_need: Status [1] i32 Collision "" "contacts found, held or not; the largest since reset";
