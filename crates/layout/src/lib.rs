@@ -11,10 +11,13 @@
 //! ```
 
 mod fields;
+mod offsets;
 mod sizes;
 mod stages;
+pub mod wgsl;
 
 pub use fields::{Buffer, Data, Field, FieldInfo, Kind, Model, Slice, SliceMut};
+pub use offsets::{Binding, Layout, LayoutError, Limits, Slot};
 pub use sizes::{Dim, Opt, SizeName, Sizes};
 pub use stages::{Call, Stage};
 
