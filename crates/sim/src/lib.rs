@@ -1,1 +1,32 @@
-//! sim
+//! Batches of worlds: one model, thousands of worlds, stepped on the GPU or on the CPU.
+//!
+//! ```ignore
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use kiloworld_sim::{Batch, Field};
+//! let model = kiloworld_model::Model::from_path("models/humanoid.xml")?;
+//! let mut batch = Batch::builder(&model).nworld(4096).build()?;
+//! batch.step(100)?;
+//! let qpos = batch.get(Field::qpos)?; // (nworld, nq), row-major
+//! assert_eq!(qpos.len(), 4096 * model.layout.size.nq);
+//! # Ok(())
+//! # }
+//! ```
+
+mod batch;
+mod builder;
+mod cpu_batch;
+mod error;
+mod gpu_batch;
+pub mod pending;
+mod report;
+pub mod rng;
+mod row;
+mod sizing;
+pub mod step;
+
+pub use batch::Batch;
+pub use builder::{Backend, BatchBuilder, Precision};
+pub use error::Error;
+pub use kiloworld_layout::{Call, Data, Field, Stage};
+pub use report::Report;
+pub use sizing::{HighWater, probe};

@@ -1,0 +1,390 @@
+//! A batch: the same calls on either backend.
+
+use crate::cpu_batch::{Control, CpuBatch, to_f64};
+use crate::gpu_batch::GpuWorlds;
+use crate::{BatchBuilder, Error, Report, step};
+use kiloworld_layout::{Buffer, Call, Data, Field, Model, Slice, Stage};
+use std::sync::Mutex;
+
+pub(crate) enum Inner {
+    Cpu64(CpuBatch<f64>),
+    Cpu32(CpuBatch<f32>),
+    Gpu(Box<GpuWorlds>),
+}
+
+/// Many worlds of one model. Arrays are `(nworld, n)`, row-major, f64 whatever the backend computes in.
+pub struct Batch {
+    m: Model<f64>,
+    nworld: usize,
+    inner: Inner,
+    per_world: Vec<Field>,
+    forward: Vec<Call>,
+    step: Vec<Call>,
+}
+
+/// Does the same to whichever CPU batch it is, or another thing to the GPU's.
+macro_rules! each_backend {
+    ($self:expr, $cpu:ident => $on_cpu:expr, $gpu:ident => $on_gpu:expr) => {
+        match $self {
+            Inner::Cpu64($cpu) => $on_cpu,
+            Inner::Cpu32($cpu) => $on_cpu,
+            Inner::Gpu($gpu) => $on_gpu,
+        }
+    };
+}
+
+impl Batch {
+    /// Starts a batch of `model`.
+    pub fn builder(model: &crate::pending::Model) -> BatchBuilder<'_> {
+        BatchBuilder::new(model)
+    }
+
+    pub(crate) fn new(m: Model<f64>, nworld: usize, inner: Inner, per_world: Vec<Field>) -> Result<Self, Error> {
+        let (forward, step) = (step::forward(&m.opt), step::step(&m.opt));
+        let mut batch = Self { m, nworld, inner, per_world, forward, step };
+        batch.reset(None, None)?;
+        Ok(batch)
+    }
+
+    /// Number of worlds.
+    pub fn nworld(&self) -> usize {
+        self.nworld
+    }
+
+    /// The compiled model as the batch runs it: capacities and options filled in.
+    pub fn model(&self) -> &Model<f64> {
+        &self.m
+    }
+
+    /// Where it runs, in words.
+    pub fn backend_name(&self) -> String {
+        match &self.inner {
+            Inner::Cpu64(_) => format!("cpu f64, {} threads", rayon::current_num_threads()),
+            Inner::Cpu32(_) => format!("cpu f32, {} threads", rayon::current_num_threads()),
+            Inner::Gpu(g) => g.name(),
+        }
+    }
+
+    /// Bytes that a world takes, and bytes of work arrays shared by the worlds (CPU: a set a thread).
+    pub fn memory(&self) -> (usize, usize) {
+        let threads = rayon::current_num_threads();
+        each_backend!(&self.inner, c => (c.bytes_per_world(), c.bytes_per_thread() * threads), g => (g.bytes_per_world(), 0))
+    }
+
+    fn ids(&self, ids: Option<&[usize]>) -> Result<Vec<usize>, Error> {
+        match ids {
+            None => Ok((0..self.nworld).collect()),
+            Some(ids) => match ids.iter().find(|&&id| id >= self.nworld) {
+                Some(&id) => Err(Error::World { id, nworld: self.nworld }),
+                None => Ok(ids.to_vec()),
+            },
+        }
+    }
+
+    /// Puts worlds (all, or those of `ids`) back to the reference pose or to a keyframe, their status cleared.
+    pub fn reset(&mut self, ids: Option<&[usize]>, keyframe: Option<usize>) -> Result<(), Error> {
+        let ids = self.ids(ids)?;
+        if let Some(id) = keyframe
+            && id >= self.m.size.nkey
+        {
+            return Err(Error::Keyframe { id, nkey: self.m.size.nkey });
+        }
+        let m = &self.m;
+        each_backend!(&mut self.inner,
+        c => for &w in &ids {
+            reset_world(m, keyframe, |f, v| c.set(f, w, v));
+        },
+        g => {
+            let mut fields: Vec<(Field, Vec<f64>)> = Vec::new();
+            reset_world(m, keyframe, |f, v| fields.push((f, v.to_vec())));
+            for (field, row) in fields {
+                g.set_rows(field, &ids, &row.repeat(ids.len()))?;
+            }
+        });
+        Ok(())
+    }
+
+    /// Runs `n` steps of every world.
+    pub fn step(&mut self, n: usize) -> Result<(), Error> {
+        each_backend!(&mut self.inner, c => c.step(&self.step, n, None, None), g => g.step(&self.step, n)?);
+        Ok(())
+    }
+
+    /// Runs `n` steps, `control(world, step, ctrl)` filling in a world's controls before each of them.
+    pub fn step_with(&mut self, n: usize, control: Control<'_>) -> Result<(), Error> {
+        let (nworld, nu) = (self.nworld, self.m.size.nu);
+        each_backend!(&mut self.inner, c => c.step(&self.step, n, Some(control), None), g => {
+            for k in 0..n {
+                let mut ctrl = vec![0.0; nworld * nu];
+                for w in 0..nworld {
+                    control(w, k, &mut ctrl[w * nu..(w + 1) * nu]);
+                }
+                g.set(Field::ctrl, &ctrl)?;
+                g.step(&self.step, 1)?;
+            }
+        });
+        Ok(())
+    }
+
+    /// Runs `n` steps and shows every world to `each` after each of its steps, as f64, with everything that the step
+    /// computed; one world after the other.
+    pub fn trace(
+        &mut self,
+        n: usize,
+        control: Option<Control<'_>>,
+        each: &mut (dyn FnMut(usize, usize, &Data<f64>) + Send),
+    ) -> Result<(), Error> {
+        let each = Mutex::new(each);
+        let show = |w: usize, k: usize, d: &Data<f64>| {
+            if let Ok(mut each) = each.lock() {
+                each(w, k, d);
+            }
+        };
+        for k in 0..n {
+            let nudge = control.map(|c| move |w: usize, _: usize, ctrl: &mut [f64]| c(w, k, ctrl));
+            let control: Option<Control<'_>> = nudge.as_ref().map(|f| f as Control<'_>);
+            match &mut self.inner {
+                Inner::Cpu64(c) => c.step(&self.step, 1, control, Some(&|w, _, d| show(w, k, d))),
+                Inner::Cpu32(c) => c.step(&self.step, 1, control, Some(&|w, _, d| show(w, k, &to_f64(d)))),
+                Inner::Gpu(_) => {
+                    match control {
+                        Some(control) => self.step_with(1, control)?,
+                        None => self.step(1)?,
+                    }
+                    for w in 0..self.nworld {
+                        show(w, k, &self.gpu()?.world(w)?);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn gpu(&self) -> Result<&GpuWorlds, Error> {
+        match &self.inner {
+            Inner::Gpu(g) => Ok(g),
+            _ => Err(Error::NoGpu),
+        }
+    }
+
+    /// A field of every world: `(nworld, n)`. Kept fields (state, counts of the last step) as they are; computed fields
+    /// belong to the present state: a forward pass computes them.
+    pub fn get(&mut self, field: Field) -> Result<Vec<f64>, Error> {
+        let ids: Vec<usize> = (0..self.nworld).collect();
+        Ok(self.forward(&ids, &[field])?.remove(0))
+    }
+
+    /// Runs a forward pass of the given worlds and returns the fields asked for, each `(ids.len(), n)`.
+    pub fn forward(&mut self, ids: &[usize], fields: &[Field]) -> Result<Vec<Vec<f64>>, Error> {
+        let ids = self.ids(Some(ids))?;
+        for &field in fields {
+            if field.info().is_model() && !self.per_world.contains(&field) {
+                return Err(Error::WrongField {
+                    field: field.name(),
+                    what: "a field of the model",
+                    remedy: "read it from `model()`, or make it per world in the builder",
+                });
+            }
+        }
+        let lens: Vec<usize> = fields.iter().map(|f| f.info().len(&self.m.size)).collect();
+        let forward = &self.forward;
+        each_backend!(&mut self.inner,
+            c => {
+                let mut out: Vec<Vec<f64>> = lens.iter().map(|&n| vec![0.0; n * ids.len()]).collect();
+                let computed: Vec<usize> = (0..fields.len()).filter(|&k| !c.keeps(fields[k])).collect();
+                for k in 0..fields.len() {
+                    if !computed.contains(&k) && lens[k] > 0 {
+                        for (row, &w) in out[k].chunks_mut(lens[k]).zip(&ids) {
+                            c.get(fields[k], w, row);
+                        }
+                    }
+                }
+                if !computed.is_empty() {
+                    let shared = Mutex::new(&mut out);
+                    c.forward(forward, &ids, &|i, d| {
+                        let rows: Vec<Vec<f64>> = computed.iter().map(|&k| row_f64(d, fields[k])).collect();
+                        if let Ok(mut out) = shared.lock() {
+                            for (&k, row) in computed.iter().zip(rows) {
+                                out[k][i * lens[k]..(i + 1) * lens[k]].copy_from_slice(&row);
+                            }
+                        }
+                    });
+                }
+                Ok(out)
+            },
+            g => g.forward(forward, &ids, fields))
+    }
+
+    /// Sets a field of every world: `(nworld, n)`; a field of the state, or one made per world in the builder.
+    pub fn set(&mut self, field: Field, values: &[f64]) -> Result<(), Error> {
+        let ids: Vec<usize> = (0..self.nworld).collect();
+        self.set_rows(field, &ids, values)
+    }
+
+    /// Sets a field of some worlds: `(ids.len(), n)`.
+    pub fn set_rows(&mut self, field: Field, ids: &[usize], values: &[f64]) -> Result<(), Error> {
+        let ids = self.ids(Some(ids))?;
+        let info = field.info();
+        let len = info.len(&self.m.size);
+        if values.len() != ids.len() * len {
+            return Err(Error::Length { field: info.name, got: values.len(), nworld: ids.len(), len });
+        }
+        if self.per_world.contains(&field) {
+            finite(field, &ids, len, values)?;
+            let all = ids.len() == self.nworld;
+            if !all {
+                return Err(Error::WrongField {
+                    field: info.name,
+                    what: "a field of the model",
+                    remedy: "set it for all worlds at once",
+                });
+            }
+            return each_backend!(&mut self.inner, c => { c.set_model(field, true, values); Ok(()) }, g => g.set(field, values));
+        }
+        let settable = info.buffer == Buffer::State || field == Field::eq_active;
+        if info.is_model() {
+            return Err(Error::WrongField {
+                field: info.name,
+                what: "a field of the model",
+                remedy: "make it per world in the builder, or change the model before the batch is made",
+            });
+        }
+        if !settable {
+            return Err(Error::computed(field));
+        }
+        // a bad control freezes its world when it is stepped and is reported there; anything else is refused here
+        if !matches!(field, Field::ctrl | Field::qfrc_applied | Field::xfrc_applied) {
+            finite(field, &ids, len, values)?;
+        }
+        each_backend!(&mut self.inner,
+            c => {
+                if len > 0 {
+                    for (row, &w) in values.chunks(len).zip(&ids) {
+                        c.set(field, w, row);
+                    }
+                }
+                Ok(())
+            },
+            g => g.set_rows(field, &ids, values))
+    }
+
+    /// One world after a forward pass, with everything that it computed.
+    pub fn world(&mut self, w: usize) -> Result<Data<f64>, Error> {
+        let ids = self.ids(Some(&[w]))?;
+        let forward = &self.forward;
+        each_backend!(&mut self.inner,
+        c => {
+            let out = Mutex::new(Data::default());
+            c.forward(forward, &ids, &|_, d| {
+                if let Ok(mut out) = out.lock() {
+                    *out = to_f64(d);
+                }
+            });
+            Ok(out.into_inner().unwrap_or_default())
+        },
+        g => {
+            g.run(forward)?;
+            g.world(w)
+        })
+    }
+
+    /// Status bits of every world: see [`kiloworld_layout::consts::status`].
+    pub fn status(&mut self) -> Result<Vec<i32>, Error> {
+        #[allow(clippy::cast_possible_truncation, reason = "bits of an i32")]
+        Ok(self.get(Field::status)?.into_iter().map(|x| x as i32).collect())
+    }
+
+    /// Counts over all worlds.
+    pub fn report(&mut self) -> Result<Report, Error> {
+        let fields = [Field::status, Field::ncon, Field::ncon_need, Field::nefc, Field::nefc_need, Field::solver_niter];
+        let ids: Vec<usize> = (0..self.nworld).collect();
+        let v = self.forward(&ids, &fields)?;
+        let mut report = Report { nconmax: self.m.size.nconmax, njmax: self.m.size.njmax, ..Report::default() };
+        for w in 0..self.nworld {
+            #[allow(clippy::cast_possible_truncation, reason = "bits of an i32")]
+            report.add(v[0][w] as i32, v[1][w], v[2][w], v[3][w], v[4][w], v[5][w]);
+        }
+        Ok(report)
+    }
+
+    /// The limits of each control, ±1 where it has none.
+    pub fn ctrl_ranges(&self) -> Vec<(f64, f64)> {
+        ctrl_ranges(&self.m)
+    }
+
+    /// Seconds that each stage took on the device since the last call, where it can measure them.
+    pub fn stage_times(&mut self) -> Vec<(Stage, f64)> {
+        match &mut self.inner {
+            Inner::Gpu(g) => g.stage_times(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// See [`Batch::ctrl_ranges`].
+pub(crate) fn ctrl_ranges(m: &Model<f64>) -> Vec<(f64, f64)> {
+    (0..m.size.nu)
+        .map(|i| match m.actuator_ctrllimited[i] {
+            0 => (-1.0, 1.0),
+            _ => (m.actuator_ctrlrange[2 * i], m.actuator_ctrlrange[2 * i + 1]),
+        })
+        .collect()
+}
+
+/// Hands every kept field of a fresh world to `set`.
+pub(crate) fn reset_world(m: &Model<f64>, keyframe: Option<usize>, mut set: impl FnMut(Field, &[f64])) {
+    let s = &m.size;
+    let zeros = vec![0.0; s.nq.max(6 * s.nbody).max(s.nv).max(s.nu).max(s.na).max(1)];
+    let key = |values: &[f64], n: usize| keyframe.map(|k| values[k * n..(k + 1) * n].to_vec());
+    let mocap = |values: &[f64], n: usize| -> Vec<f64> {
+        let mut out = vec![0.0; s.nmocap * n];
+        for b in 0..s.nbody {
+            if let Ok(id) = usize::try_from(m.body_mocapid[b]) {
+                out[id * n..(id + 1) * n].copy_from_slice(&values[b * n..(b + 1) * n]);
+            }
+        }
+        out
+    };
+    set(Field::time, &[keyframe.map_or(0.0, |k| m.key_time[k])]);
+    set(Field::qpos, &key(&m.key_qpos, s.nq).unwrap_or_else(|| m.qpos0.clone()));
+    set(Field::qvel, &key(&m.key_qvel, s.nv).unwrap_or_else(|| zeros[..s.nv].to_vec()));
+    set(Field::act, &key(&m.key_act, s.na).unwrap_or_else(|| zeros[..s.na].to_vec()));
+    set(Field::ctrl, &key(&m.key_ctrl, s.nu).unwrap_or_else(|| zeros[..s.nu].to_vec()));
+    set(Field::mocap_pos, &key(&m.key_mpos, 3 * s.nmocap).unwrap_or_else(|| mocap(&m.body_pos, 3)));
+    set(Field::mocap_quat, &key(&m.key_mquat, 4 * s.nmocap).unwrap_or_else(|| mocap(&m.body_quat, 4)));
+    set(Field::qacc_warmstart, &zeros[..s.nv]);
+    set(Field::qfrc_applied, &zeros[..s.nv]);
+    set(Field::xfrc_applied, &zeros[..6 * s.nbody]);
+    set(Field::eq_active, &m.eq_active0.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+    for counter in [
+        Field::ncon,
+        Field::ncon_need,
+        Field::ne,
+        Field::nf,
+        Field::nl,
+        Field::nefc,
+        Field::nefc_need,
+        Field::solver_niter,
+        Field::noslip_niter,
+        Field::status,
+    ] {
+        set(counter, &[0.0]);
+    }
+}
+
+fn finite(field: Field, ids: &[usize], len: usize, values: &[f64]) -> Result<(), Error> {
+    match values.iter().position(|x| !x.is_finite()) {
+        None => Ok(()),
+        Some(at) => {
+            Err(Error::NonFinite { field: field.name(), world: ids[at / len], index: at % len, value: values[at] })
+        }
+    }
+}
+
+fn row_f64<T: kiloworld_cpu::Scalar>(d: &Data<T>, field: Field) -> Vec<f64> {
+    match d.get(field) {
+        Some(Slice::F(v)) => v.iter().map(|x| x.to_f64()).collect(),
+        Some(Slice::I(v)) => v.iter().map(|&x| f64::from(x)).collect(),
+        None => Vec::new(),
+    }
+}

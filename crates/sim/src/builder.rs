@@ -1,0 +1,198 @@
+//! How a batch is asked for.
+
+use crate::batch::{Batch, Inner};
+use crate::cpu_batch::CpuBatch;
+use crate::gpu_batch::GpuWorlds;
+use crate::pending::{Gpu, Model, Tuning};
+use crate::{Error, sizing};
+use kiloworld_layout::{Buffer, Field, Kind};
+use std::sync::Arc;
+
+/// Where a batch runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// a GPU where there is one that is not a software device, else the CPU
+    #[default]
+    Auto,
+    /// the CPU
+    Cpu,
+    /// the GPU, software devices included; an error where there is none
+    Gpu,
+}
+
+/// The scalar of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// f32 on the GPU, f64 on the CPU
+    #[default]
+    Auto,
+    /// single precision with two-float positions
+    F32,
+    /// double precision; the CPU only
+    F64,
+}
+
+/// Contacts up to which the static bound is taken as the capacity; above it a probe decides.
+const STATIC_CONTACTS: usize = 32;
+/// Contacts that the probe can hold.
+const PROBE_CONTACTS: usize = 512;
+
+/// Builds a [`Batch`].
+#[derive(Clone)]
+pub struct BatchBuilder<'m> {
+    model: &'m Model,
+    nworld: usize,
+    backend: Backend,
+    precision: Precision,
+    nconmax: Option<usize>,
+    njmax: Option<usize>,
+    per_world: Vec<Field>,
+    tuning: Option<Tuning>,
+    gpu: Option<Arc<Gpu>>,
+    fixed_iterations: Option<usize>,
+}
+
+impl<'m> BatchBuilder<'m> {
+    pub(crate) fn new(model: &'m Model) -> Self {
+        Self {
+            model,
+            nworld: 1,
+            backend: Backend::Auto,
+            precision: Precision::Auto,
+            nconmax: None,
+            njmax: None,
+            per_world: Vec::new(),
+            tuning: None,
+            gpu: None,
+            fixed_iterations: None,
+        }
+    }
+
+    /// Number of worlds (1).
+    pub fn nworld(mut self, n: usize) -> Self {
+        self.nworld = n;
+        self
+    }
+
+    /// Where it runs ([`Backend::Auto`]).
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.backend = backend;
+        self
+    }
+
+    /// The scalar ([`Precision::Auto`]).
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
+    /// Contacts that a world can hold; chosen from the model where not given.
+    pub fn nconmax(mut self, n: usize) -> Self {
+        self.nconmax = Some(n);
+        self
+    }
+
+    /// Constraint rows that a world can hold; chosen from the model where not given.
+    pub fn njmax(mut self, n: usize) -> Self {
+        self.njmax = Some(n);
+        self
+    }
+
+    /// Lets a real field of the model differ from world to world (domain randomization): see [`Batch::set`].
+    pub fn per_world(mut self, field: Field) -> Self {
+        self.per_world.push(field);
+        self
+    }
+
+    /// Lanes a world and worlds a workgroup on the GPU; chosen from adapter and model where not given.
+    pub fn tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = Some(tuning);
+        self
+    }
+
+    /// The device to use; opened where not given.
+    pub fn gpu(mut self, gpu: Arc<Gpu>) -> Self {
+        self.gpu = Some(gpu);
+        self
+    }
+
+    /// Exactly so many solver iterations a step, converged worlds masked, instead of the model's limit and tolerance.
+    /// The GPU always works so; its default is the model's limit, at most 10.
+    pub fn fixed_iterations(mut self, n: usize) -> Self {
+        self.fixed_iterations = Some(n);
+        self
+    }
+
+    /// Makes the batch, every world reset.
+    pub fn build(self) -> Result<Batch, Error> {
+        if self.nworld == 0 {
+            return Err(Error::NoWorlds);
+        }
+        self.model.check_supported()?;
+        for &field in &self.per_world {
+            let info = field.info();
+            if info.buffer != Buffer::Model || info.kind != Kind::F {
+                return Err(Error::NotPerWorld(info.name));
+            }
+        }
+        let gpu = match self.backend {
+            Backend::Cpu => None,
+            Backend::Gpu => Some(self.gpu.clone().map_or_else(|| Gpu::new(&Default::default()).map(Arc::new), Ok)?),
+            Backend::Auto if self.precision == Precision::F64 => None,
+            Backend::Auto => self
+                .gpu
+                .clone()
+                .or_else(|| Gpu::new(&Default::default()).ok().map(Arc::new))
+                .filter(|g| !g.is_software()),
+        };
+        let mut m = self.model.layout.clone();
+        if let Some(n) = self.fixed_iterations {
+            m.opt.iterations = i32::try_from(n).unwrap_or(i32::MAX);
+            m.opt.fixed_iterations = true;
+        }
+        self.capacities(&mut m)?;
+        let inner = match (gpu, self.precision) {
+            (Some(_), Precision::F64) => return Err(Error::GpuPrecision),
+            (Some(gpu), _) => {
+                if !m.opt.fixed_iterations {
+                    m.opt.iterations = m.opt.iterations.min(GPU_ITERATIONS);
+                    m.opt.fixed_iterations = true;
+                }
+                Inner::Gpu(Box::new(GpuWorlds::new(gpu, &m, self.nworld, self.tuning, &self.per_world)?))
+            }
+            (None, Precision::F32) => Inner::Cpu32(CpuBatch::new(&m, self.nworld)),
+            (None, _) => Inner::Cpu64(CpuBatch::new(&m, self.nworld)),
+        };
+        Batch::new(m, self.nworld, inner, self.per_world)
+    }
+
+    /// Fills in `nconmax` and `njmax`.
+    fn capacities(&self, m: &mut kiloworld_layout::Model<f64>) -> Result<(), Error> {
+        let always = m.size.njmax - sizing::rows_of_contacts(m);
+        let bound = m.size.nconmax;
+        if self.nconmax.is_none() && bound > STATIC_CONTACTS {
+            let high = sizing::probe(m, bound.min(PROBE_CONTACTS));
+            // half as much again, for what the probe did not meet
+            m.size.nconmax = bound.min((high.ncon + high.ncon / 2 + 8).next_multiple_of(4));
+            m.size.njmax = (high.nefc + high.nefc / 2 + 16)
+                .next_multiple_of(4)
+                .min(always + m.size.nconmax * sizing::rows_per_contact(m));
+        }
+        if let Some(n) = self.nconmax {
+            m.size.nconmax = n;
+            m.size.njmax = always + n * sizing::rows_per_contact(m);
+        }
+        if let Some(n) = self.njmax {
+            if n < always {
+                let why = "equality, friction loss and limit rows of the model";
+                return Err(Error::Capacity { name: "njmax", value: n, need: always, why });
+            }
+            m.size.njmax = n;
+        }
+        Ok(())
+    }
+}
+
+/// Solver iterations on the GPU where the model allows more: Newton with warm start needs 2 to 4, and converged worlds
+/// cost next to nothing.
+const GPU_ITERATIONS: i32 = 10;

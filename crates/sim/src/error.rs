@@ -1,0 +1,91 @@
+//! What can go wrong with a batch.
+
+use kiloworld_layout::{Field, Stage};
+
+/// An error of a batch.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// the batch would have no world
+    #[error("a batch needs at least one world")]
+    NoWorlds,
+    /// a field of the other kind of array
+    #[error("{0} cannot be set: it is computed by the stage `{1}`")]
+    Computed(&'static str, Stage),
+    /// a field that is not the user's to read or write here
+    #[error("{field} is {what}; {remedy}")]
+    WrongField {
+        /// the field
+        field: &'static str,
+        /// what it is
+        what: &'static str,
+        /// what to do instead
+        remedy: &'static str,
+    },
+    /// an array of the wrong length
+    #[error("{field} has {got} numbers, expected {nworld} worlds × {len} = {}", nworld * len)]
+    Length {
+        /// the field
+        field: &'static str,
+        /// numbers given
+        got: usize,
+        /// worlds
+        nworld: usize,
+        /// numbers a world
+        len: usize,
+    },
+    /// a non-finite number in an array given by the user
+    #[error("{field} of world {world} holds {value} at position {index}: only finite numbers can be set")]
+    NonFinite {
+        /// the field
+        field: &'static str,
+        /// world
+        world: usize,
+        /// position in the world's array
+        index: usize,
+        /// the number
+        value: f64,
+    },
+    /// a world that is not there
+    #[error("world {id} is out of range: the batch has {nworld} worlds")]
+    World {
+        /// the id
+        id: usize,
+        /// worlds
+        nworld: usize,
+    },
+    /// a keyframe that is not there
+    #[error("keyframe {id} is out of range: the model has {nkey} keyframes")]
+    Keyframe {
+        /// the id
+        id: usize,
+        /// keyframes
+        nkey: usize,
+    },
+    /// a capacity below what the model always needs
+    #[error("{name} = {value} is too small: {need} are always needed ({why}); leave it out to have it chosen")]
+    Capacity {
+        /// `nconmax` or `njmax`
+        name: &'static str,
+        /// the value given
+        value: usize,
+        /// the least that works
+        need: usize,
+        /// where the need comes from
+        why: &'static str,
+    },
+    /// a field that cannot differ from world to world
+    #[error("{0} cannot be set per world: it is an integer or decides sizes")]
+    NotPerWorld(&'static str),
+    /// precision that the backend does not have
+    #[error("the GPU computes in f32; ask for precision f32 or auto, or for the CPU backend")]
+    GpuPrecision,
+    /// no device
+    #[error("no GPU backend yet")]
+    NoGpu,
+}
+
+impl Error {
+    pub(crate) fn computed(field: Field) -> Self {
+        Self::Computed(field.name(), field.info().stage)
+    }
+}

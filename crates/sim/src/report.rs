@@ -1,0 +1,60 @@
+//! What a batch says of its worlds after a step.
+
+use kiloworld_layout::consts::status;
+
+/// Counts over the worlds of a batch.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Report {
+    /// worlds
+    pub nworld: usize,
+    /// worlds that move
+    pub ok: usize,
+    /// worlds frozen because a contact had no slot
+    pub contact_overflow: usize,
+    /// worlds frozen because a constraint row had no slot
+    pub row_overflow: usize,
+    /// worlds frozen because the next state would not have been finite
+    pub nonfinite: usize,
+    /// worlds frozen because a control or an applied force was not finite
+    pub bad_ctrl: usize,
+    /// contacts of the last step: mean over the worlds
+    pub ncon_mean: f64,
+    /// contacts of a world, the most of any step since reset
+    pub ncon_max: usize,
+    /// contacts that a world can hold
+    pub nconmax: usize,
+    /// constraint rows of the last step: mean over the worlds
+    pub nefc_mean: f64,
+    /// constraint rows of a world, the most of any step since reset
+    pub nefc_max: usize,
+    /// constraint rows that a world can hold
+    pub njmax: usize,
+    /// solver iterations of the last step: mean over the worlds
+    pub niter_mean: f64,
+}
+
+impl Report {
+    pub(crate) fn add(&mut self, bits: i32, ncon: f64, ncon_need: f64, nefc: f64, nefc_need: f64, niter: f64) {
+        self.nworld += 1;
+        self.ok += usize::from(bits & status::FROZEN == 0);
+        self.contact_overflow += usize::from(bits & status::CONTACT_OVERFLOW != 0);
+        self.row_overflow += usize::from(bits & status::ROW_OVERFLOW != 0);
+        self.nonfinite += usize::from(bits & status::NONFINITE != 0);
+        self.bad_ctrl += usize::from(bits & status::BAD_CTRL != 0);
+        // running means
+        let k = 1.0 / self.nworld as f64;
+        self.ncon_mean += (ncon - self.ncon_mean) * k;
+        self.nefc_mean += (nefc - self.nefc_mean) * k;
+        self.niter_mean += (niter - self.niter_mean) * k;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
+        {
+            self.ncon_max = self.ncon_max.max(ncon_need as usize);
+            self.nefc_max = self.nefc_max.max(nefc_need as usize);
+        }
+    }
+
+    /// True where every world moves.
+    pub fn all_ok(&self) -> bool {
+        self.ok == self.nworld
+    }
+}

@@ -1,0 +1,71 @@
+//! How many contacts and rows a world needs: the high-water mark of a short run on the CPU.
+
+use crate::cpu_batch::CpuBatch;
+use crate::{rng, step};
+use kiloworld_layout::Model;
+use kiloworld_layout::consts::status;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The most contacts and rows that any world of a probe had at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct HighWater {
+    /// contacts
+    pub ncon: usize,
+    /// constraint rows
+    pub nefc: usize,
+}
+
+/// Worlds and steps of the probe: a mix of the reference pose and the keyframes under random control, long enough for a
+/// body to fall on the ground and settle there.
+const WORLDS: usize = 16;
+const STEPS: usize = 200;
+
+/// Runs a few worlds with random controls and capacities that cannot be passed (up to `limit` contacts), and returns the
+/// largest counts.
+pub fn probe(m: &Model<f64>, limit: usize) -> HighWater {
+    let mut m = m.clone();
+    let rows_without_contacts = m.size.njmax - rows_of_contacts(&m);
+    m.size.nconmax = limit;
+    m.size.njmax = rows_without_contacts + limit * rows_per_contact(&m);
+    let mut batch = CpuBatch::<f64>::new(&m, WORLDS);
+    for w in 0..WORLDS {
+        crate::batch::reset_world(&m, w.checked_rem(m.size.nkey + 1).and_then(|k| k.checked_sub(1)), |f, v| {
+            batch.set(f, w, v)
+        });
+    }
+    let ranges = crate::batch::ctrl_ranges(&m);
+    let control = |w: usize, k: usize, ctrl: &mut [f64]| {
+        for (i, (c, (lo, hi))) in ctrl.iter_mut().zip(&ranges).enumerate() {
+            *c = lo + (hi - lo) * rng::uniform(0, w, k / 10, i);
+        }
+    };
+    let (ncon, nefc) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    batch.step(
+        &step::step(&m.opt),
+        STEPS,
+        Some(&control),
+        Some(&|_, _, d| {
+            if d.status[0] & status::FROZEN == 0 {
+                ncon.fetch_max(count(d.ncon_need[0]), Ordering::Relaxed);
+                nefc.fetch_max(count(d.nefc_need[0]), Ordering::Relaxed);
+            }
+        }),
+    );
+    HighWater { ncon: ncon.into_inner(), nefc: nefc.into_inner() }
+}
+
+fn count(n: i32) -> usize {
+    usize::try_from(n).unwrap_or(0)
+}
+
+/// Rows of one contact, at most.
+pub(crate) fn rows_per_contact(m: &Model<f64>) -> usize {
+    let dim = m.geom_condim.iter().chain(&m.pair_dim).copied().max().unwrap_or(1);
+    let dim = usize::try_from(dim).unwrap_or(1);
+    if dim > 1 && m.opt.cone == kiloworld_layout::consts::cone::PYRAMIDAL { 2 * (dim - 1) } else { dim }
+}
+
+/// Rows that the capacity of contacts stands for.
+pub(crate) fn rows_of_contacts(m: &Model<f64>) -> usize {
+    (m.size.nconmax * rows_per_contact(m)).min(m.size.njmax)
+}
