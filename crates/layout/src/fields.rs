@@ -197,6 +197,8 @@ fields! {
         body_treeid: Topo [nbody] i32 Load "" "kinematic tree, -1: static";
         level_adr: Topo [nlevel1] i32 Load "" "first entry of a depth level in `level_body`";
         level_body: Topo [nbody] i32 Load "" "bodies sorted by depth, then id";
+        body_childadr: Topo [nbody] i32 Load "" "first child in `level_body`, where the children of a body lie side by side";
+        body_childnum: Topo [nbody] i32 Load "" "number of children";
         jnt_type: Topo [njnt] i32 Load "" "mjtJoint";
         jnt_qposadr: Topo [njnt] i32 Load "" "first coordinate in qpos";
         jnt_dofadr: Topo [njnt] i32 Load "" "first dof";
@@ -209,6 +211,9 @@ fields! {
         dof_parentid: Topo [nv] i32 Load "" "the dof above, -1: none";
         dof_treeid: Topo [nv] i32 Load "" "kinematic tree";
         dof_Madr: Topo [nv] i32 Load "" "address of the diagonal entry in MuJoCo's older packing; kept for inspection";
+        dof_descnum: Topo [nv] i32 Load "" "number of dofs below in the sparsity of M: they are the next ones in order";
+        doflevel_adr: Topo [ndoflevel1] i32 Load "" "first entry of a depth level in `doflevel_dof`";
+        doflevel_dof: Topo [nv] i32 Load "" "dofs sorted by depth in the sparsity of M (`M_rownnz - 1`), then id";
         M_rownnz: Topo [nv] i32 Load "" "nonzeros in a row of M's lower triangle";
         M_rowadr: Topo [nv] i32 Load "" "first entry of a row of M";
         M_colind: Topo [nC] i32 Load "" "column of an entry of M: ancestors ascending, the diagonal last";
@@ -431,12 +436,14 @@ fields! {
         qfrc_damper: Work [nv] T Passive "N, N m" "dampers";
         qfrc_gravcomp: Work [nv] T Passive "N, N m" "gravity compensation";
         qfrc_passive: Work [nv] T Passive "N, N m" "total of the passive forces";
+        cfrc_gravcomp: Work [nbody, 6] T Passive "N m, N" "gravity compensation on the subtree, about the tree's centre of mass";
         cacc: Work [nbody, 6] T Bias "rad/s², m/s²" "acceleration at zero qacc, gravity included";
         cfrc_int: Work [nbody, 6] T Bias "N m, N" "force that moves the subtree at zero qacc";
         qfrc_bias: Work [nv] T Bias "N, N m" "Coriolis, centrifugal, gravitational";
         act_dot: Work [na] T Actuation "1/s" "derivative of the activations";
         actuator_force: Work [nu] T Actuation "N, N m" "actuator force";
         qfrc_actuator: Work [nv] T Actuation "N, N m" "actuator force on the dofs";
+        cfrc_applied: Work [nbody, 6] T Acceleration "N m, N" "xfrc_applied on the subtree, about the tree's centre of mass";
         qfrc_smooth: Work [nv] T Acceleration "N, N m" "everything but constraints";
         qacc_smooth: Work [nv] T Acceleration "m/s², rad/s²" "acceleration without constraints";
         qacc: Work [nv] T Solver "m/s², rad/s²" "acceleration";
@@ -451,6 +458,7 @@ fields! {
         int_qpos: Work [nq] T Integrate "m, rad, 1" "coordinates at the start of a Runge-Kutta step";
         int_qpos_lo: Work [nq] T Integrate "m" "low part of int_qpos";
         int_act: Work [na] T Integrate "" "activations at the start of a Runge-Kutta step";
+        int_uvel: Work [nv] T Integrate "m/s, rad/s" "velocity in the chart of the start (Runge-Kutta: of the stage before)";
         int_dvel: Work [nv] T Integrate "m/s, rad/s" "weighted velocity of the Runge-Kutta stages";
         int_dacc: Work [nv] T Integrate "m/s², rad/s²" "weighted acceleration of the Runge-Kutta stages";
         int_dact: Work [na] T Integrate "1/s" "weighted activation derivative of the Runge-Kutta stages";

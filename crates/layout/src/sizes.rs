@@ -77,6 +77,10 @@ sizes! {
     nlevel,
     /// `nlevel + 1`
     nlevel1,
+    /// depth levels of the dofs in the sparsity of M
+    ndoflevel,
+    /// `ndoflevel + 1`
+    ndoflevel1,
     /// contacts a world can hold
     nconmax,
     /// constraint rows a world can hold

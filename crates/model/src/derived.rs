@@ -1,15 +1,17 @@
-//! The tables that only kiloworld has: padded sizes, depth levels, the static list of geom pairs that can collide.
+//! The tables that only kiloworld has: padded sizes, depth levels and children, the static list of geom pairs that can collide.
 
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{disable, geom};
 use std::collections::HashMap;
 
-/// Fills `nvpad`, the depth levels and the static pair list from MuJoCo's own fields of the same model.
+/// Fills `nvpad`, the depth levels of bodies and dofs, the children and the static pair list from MuJoCo's own fields of the same model.
 ///
 /// Returns the pairs of geoms that could collide but whose types no narrow phase here knows.
 pub fn fill(m: &mut Model<f64>) -> Vec<(usize, usize)> {
     m.size.nvpad = m.size.nv.next_multiple_of(4);
     levels(m);
+    children(m);
+    dof_levels(m);
     pairs(m)
 }
 
@@ -27,6 +29,38 @@ fn levels(m: &mut Model<f64>) {
     }
     m.size.nlevel = nlevel;
     m.size.nlevel1 = nlevel + 1;
+}
+
+/// Finds the children of each body in `level_body`: ids are in depth-first order, so that they lie side by side there.
+fn children(m: &mut Model<f64>) {
+    (m.body_childadr, m.body_childnum) = (vec![0; m.size.nbody], vec![0; m.size.nbody]);
+    for (k, &b) in m.level_body.iter().enumerate().skip(1) {
+        let parent = m.body_parentid[b as usize] as usize;
+        if m.body_childnum[parent] == 0 {
+            m.body_childadr[parent] = k as i32;
+        }
+        m.body_childnum[parent] += 1;
+        debug_assert_eq!(m.body_childadr[parent] + m.body_childnum[parent], k as i32 + 1, "body ids are depth first");
+    }
+}
+
+/// Sorts the dofs by depth in the sparsity of M and counts the dofs below each.
+fn dof_levels(m: &mut Model<f64>) {
+    let depth: Vec<usize> = m.M_rownnz.iter().map(|&n| n as usize - 1).collect();
+    let nlevel = depth.iter().max().map_or(0, |d| d + 1);
+    (m.doflevel_adr, m.doflevel_dof) = (vec![0], Vec::with_capacity(m.size.nv));
+    for level in 0..nlevel {
+        m.doflevel_dof.extend((0..m.size.nv).filter(|&i| depth[i] == level).map(|i| i as i32));
+        m.doflevel_adr.push(m.doflevel_dof.len() as i32);
+    }
+    m.dof_descnum = vec![0; m.size.nv];
+    for i in 0..m.size.nv {
+        for &above in &m.M_colind[m.M_rowadr[i] as usize..][..depth[i]] {
+            m.dof_descnum[above as usize] += 1;
+        }
+    }
+    m.size.ndoflevel = nlevel;
+    m.size.ndoflevel1 = nlevel + 1;
 }
 
 /// A row of the static pair list with the key that orders it.
