@@ -87,6 +87,9 @@ impl Golden {
         let largest = |key: &str| self.get(key).data.iter().fold(0.0_f64, |a, &b| a.max(b)) as usize;
         size.nconmax = largest("out/ncon") + 8;
         size.njmax = largest("out/nefc") + 16;
+        if int("opt_solver") == 0 || int("opt_noslip_iterations") > 0 {
+            size.njdual = size.njmax;
+        }
         let opt_int = |key: &str| self.scalar(&format!("model/opt_{key}")) as i32;
         let opt = Opt {
             integrator: opt_int("integrator"),
@@ -133,6 +136,26 @@ impl Golden {
         &array.data[start * cols..(start + counts[k] as usize) * cols]
     }
 
+    /// Sets `efc_J_rownnz` and `efc_J_colind`: the rows of one object share the union of their nonzeros.
+    fn load_sparsity(&self, m: &Model<f64>, d: &mut Data<f64>, k: usize) {
+        let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+        let (types, ids) = (self.ragged("out/efc_type", "out/nefc", k), self.ragged("out/efc_id", "out/nefc", k));
+        let mut start = 0;
+        while start < types.len() {
+            let same = |e: &usize| types[*e] == types[start] && ids[*e] == ids[start];
+            let rows = start..(start..types.len()).take_while(same).count() + start;
+            let used = |j: &usize| rows.clone().any(|e| d.efc_J[e * nvpad + j] != 0.0);
+            let mut list: Vec<i32> = (0..nv).filter(used).map(|j| j as i32).collect();
+            let nnz = list.len() as i32;
+            list.resize(nv, -1);
+            for e in rows.clone() {
+                d.efc_J_rownnz[e] = nnz;
+                d.efc_J_colind[e * nv..(e + 1) * nv].copy_from_slice(&list);
+            }
+            start = rows.end;
+        }
+    }
+
     /// Sets a world's field from the outputs of state `k`: so that a stage can start from MuJoCo's own inputs.
     /// `efc_J` brings its sparsity (`efc_J_rownnz`, `efc_J_colind`) with it.
     pub fn load(&self, m: &Model<f64>, d: &mut Data<f64>, field: Field, k: usize) {
@@ -142,15 +165,8 @@ impl Golden {
             let rows = self.ragged(&key, "out/nefc", k);
             for (r, row) in rows.chunks(m.size.nv.max(1)).enumerate() {
                 d.efc_J[r * m.size.nvpad..][..row.len()].copy_from_slice(row);
-                let colind = &mut d.efc_J_colind[r * m.size.nv..][..m.size.nv];
-                colind.fill(-1);
-                let mut nnz = 0;
-                for (j, _) in row.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-                    colind[nnz] = j as i32;
-                    nnz += 1;
-                }
-                d.efc_J_rownnz[r] = nnz as i32;
             }
+            self.load_sparsity(m, d, k);
         } else if name.starts_with("efc_") {
             set(d, name, self.ragged(&key, "out/nefc", k));
         } else if name.starts_with("contact_") {

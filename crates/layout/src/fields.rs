@@ -10,6 +10,8 @@ use crate::{Dim, Sizes, Stage, sizes::SizeName};
 pub enum Buffer {
     /// not on the device
     Host,
+    /// a world's own work on the host, not on the device
+    Scratch,
     /// i32, shared by all worlds
     Topo,
     /// f32, shared by all worlds; a field of it that is randomized moves to the per-world buffer `vary`
@@ -498,11 +500,18 @@ fields! {
         efc_Jaref: Efc [njmax] T Solver "m/s²" "J qacc - aref";
         efc_Jv: Efc [njmax] T Solver "m/s²" "J search";
 
+        efc_Y: Efc [njdual, nvpad] T Solver "1/kg" "rows of J M⁻¹, for the solvers over forces";
+        efc_AR: Efc [njdual, 6] T Solver "1/kg" "the row's block of J M⁻¹ Jᵀ + R: diagonal, or a row of an elliptic contact's";
+
+        // Scratch
+        efc_J_rownnz: Scratch [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
+        efc_J_colind: Scratch [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last; rows of one object share one list";
+        solver_Jc: Scratch [njmax, nvpad] T Solver "1, m" "the nonzeros of efc_J, row by row";
+        solver_group: Scratch [njmax] i32 Solver "" "number of rows of the object whose first row this is";
+
         // Status
         efc_type: Status [njmax] i32 Constraint "" "mjtConstraint";
         efc_id: Status [njmax] i32 Constraint "" "object of the row: equality, dof, joint, tendon or contact";
-        efc_J_rownnz: Status [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
-        efc_J_colind: Status [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last";
         efc_state: Status [njmax] i32 Solver "" "mjtConstraintState";
         ncon: Status [1] i32 Collision "" "contacts";
         ncon_need: Status [1] i32 Collision "" "contacts found, held or not; the largest since reset";

@@ -140,7 +140,7 @@ impl Layout {
             .iter()
             .map(|info| {
                 let binding = match info.buffer {
-                    Buffer::Host => return None,
+                    Buffer::Host | Buffer::Scratch => return None,
                     Buffer::Topo => Binding::Topo,
                     Buffer::Model if per_world.contains(&info.field) => Binding::Vary,
                     Buffer::Model => Binding::Model,
@@ -279,7 +279,7 @@ mod tests {
                 prop_assert!(end <= layout.words(binding) && layout.words(binding).is_multiple_of(4) && layout.words(binding) > 0);
             }
             for info in Field::TABLE {
-                prop_assert_eq!(layout.slot(info.field).is_none(), info.buffer == Buffer::Host);
+                prop_assert_eq!(layout.slot(info.field).is_none(), matches!(info.buffer, Buffer::Host | Buffer::Scratch));
             }
         }
     }

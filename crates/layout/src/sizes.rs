@@ -85,6 +85,8 @@ sizes! {
     nconmax,
     /// constraint rows a world can hold
     njmax,
+    /// `njmax` where forces are solved for (PGS, noslip), else 0
+    njdual,
 }
 
 impl Sizes {
