@@ -8,8 +8,8 @@ pub(crate) const SOLREF: [f64; 2] = [0.02, 1.0];
 /// MuJoCo's default `solimp`.
 pub(crate) const SOLIMP: [f64; 5] = [0.9, 0.95, 0.001, 0.5, 2.0];
 
-/// `contact/pair`: `None` where the value follows from the two geoms.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// `contact/pair`. Like MuJoCo 4, a pair takes nothing from its geoms: what is not written has these defaults.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
     /// where
     pub at: At,
@@ -20,21 +20,40 @@ pub struct Pair {
     /// second geom
     pub geom2: String,
     /// dimension of the contact space
-    pub condim: Option<i32>,
+    pub condim: i32,
     /// two sliding, one torsional, two rolling coefficients
-    pub friction: Option<[f64; 5]>,
+    pub friction: [f64; 5],
     /// solver parameters, normal direction
-    pub solref: Option<[f64; 2]>,
-    /// solver parameters, friction directions
-    pub solreffriction: Option<[f64; 2]>,
+    pub solref: [f64; 2],
+    /// solver parameters, friction directions; (0, 0): as the normal direction
+    pub solreffriction: [f64; 2],
     /// solver parameters
-    pub solimp: Option<[f64; 5]>,
+    pub solimp: [f64; 5],
     /// distance at which contacts are made \[m\]
-    pub margin: Option<f64>,
+    pub margin: f64,
     /// distance over which contacts exert no force \[m\]
-    pub gap: Option<f64>,
+    pub gap: f64,
     /// adhesive force
-    pub adhesion: Option<f64>,
+    pub adhesion: f64,
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        Self {
+            at: At::default(),
+            name: None,
+            geom1: String::new(),
+            geom2: String::new(),
+            condim: 3,
+            friction: [1.0, 1.0, 0.005, 0.0001, 0.0001],
+            solref: SOLREF,
+            solreffriction: [0.0; 2],
+            solimp: SOLIMP,
+            margin: 0.0,
+            gap: 0.0,
+            adhesion: 0.0,
+        }
+    }
 }
 
 /// `contact/exclude`.
