@@ -1,6 +1,6 @@
 """Goldens from MuJoCo: compiled fields, and every stage's output at given states.
 
-Usage: make.py OUT_DIR MODEL.xml [MODEL.xml ...]      (needs mujoco==4.0.0 and numpy)
+Usage: make.py [--check] OUT_DIR MODEL.xml [MODEL.xml ...]      (needs mujoco==4.0.0 and numpy)
 
 Writes OUT_DIR/NAME.npz for each model, NAME being the file's stem, with the keys
   model/FIELD      a compiled field by MuJoCo's name (opt and stat members as opt_X and stat_X)
@@ -8,6 +8,7 @@ Writes OUT_DIR/NAME.npz for each model, NAME being the file's stem, with the key
   out/FIELD        outputs of mj_forward, one row a state; contact_* and efc_* rows of all states one after the other,
                    split by out/ncon and out/nefc; efc_J and actuator_moment dense; M and qLD in MuJoCo's CSR order
   traj/FIELD       qpos, qvel after each of NTRAJ steps of mj_step from the first state, controls held
+With --check the goldens in OUT_DIR are compared with MuJoCo's answers at the states that they hold: 1e-9 relative.
 The solver is run to convergence (tolerance 0, 1000 iterations), the Jacobian is dense, islands are off.
 """
 
@@ -88,11 +89,12 @@ def put(m, d, row):
         getattr(d, f)[...] = row[f].reshape(getattr(d, f).shape)
 
 
-def make(path, out_dir):
+def make(path, given=None):
+    """The golden of a model as a dict of arrays; at the states of the golden `given`, or at new ones."""
     m = mujoco.MjModel.from_xml_path(str(path))
     out = {f"model/{k}": v for k, v in model_fields(m).items()}
     rng = np.random.default_rng(1)
-    rows = states(m, rng)
+    rows = states(m, rng) if given is None else [{f: given[f"state/{f}"][k] for f in STATE} for k in range(NSTATE)]
     for f in STATE:
         out[f"state/{f}"] = np.array([r[f] for r in rows])
 
@@ -141,11 +143,42 @@ def make(path, out_dir):
         v = np.asarray(v)
         return v.astype(np.float64) if v.dtype.kind == "f" else v.astype(np.int32)
 
-    np.savez_compressed(out_dir / (path.stem + ".npz"), **{k: plain(v) for k, v in out.items()})
+    return {k: plain(v) for k, v in out.items()}
+
+
+def check(path, golden):
+    """Prints what differs between a golden and MuJoCo's answers at its states; returns the number of such keys."""
+    given = dict(np.load(golden))
+    fresh = make(path, given)
+    faults = [k for k in given.keys() ^ fresh.keys()]
+    for key in given.keys() & fresh.keys():
+        a, b = given[key], fresh[key]
+        scale = max(1e-3, np.abs(b).max(initial=0))
+        # other processors round a little differently, and 500 steps carry that on
+        tolerance = 1e-6 if key.startswith("traj/") else 1e-9
+        if a.shape != b.shape or not np.all(np.abs(a - b) <= tolerance * scale):
+            faults.append(key)
+    for key in sorted(faults):
+        print(f"{golden}: {key} differs from MuJoCo's")
+    return len(faults)
+
+
+def main(args):
+    checking = args[0] == "--check"
+    target, *names = args[1:] if checking else args
+    target = pathlib.Path(target)
+    target.mkdir(parents=True, exist_ok=True)
+    faults = 0
+    for name in names:
+        golden = target / (pathlib.Path(name).stem + ".npz")
+        if checking:
+            faults += check(pathlib.Path(name), golden)
+        else:
+            np.savez_compressed(golden, **make(pathlib.Path(name)))
+    if checking:
+        print(f"{len(names)} goldens compared with MuJoCo {mujoco.__version__}: {faults} keys differ")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    target = pathlib.Path(sys.argv[1])
-    target.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:]:
-        make(pathlib.Path(name), target)
+    sys.exit(main(sys.argv[1:]))

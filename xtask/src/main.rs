@@ -1,2 +1,58 @@
-//! x
-fn main() {}
+//! The project's chores: `cargo xtask test | tidy | golden`.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program prints")]
+
+mod golden;
+mod setup;
+mod test;
+mod tidy;
+
+use anyhow::{Result, bail};
+use lexopt::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask test [ARGS]     fetch what the tests need (a Vulkan device, goldens of the corpus), then run all tests;
+                            ARGS go to `cargo test`
+cargo xtask tidy            check what the compiler does not: purpose lines, crate arrows, file sizes, links, lists
+cargo xtask golden          make the goldens in tests/golden again with MuJoCo
+cargo xtask golden --check  compare the committed goldens with MuJoCo's answers of today";
+
+fn main() -> ExitCode {
+    match command() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command() -> Result<()> {
+    let mut parser = lexopt::Parser::from_env();
+    match parser.next()? {
+        Some(Value(command)) if command == "test" => test::run(parser.raw_args()?.collect()),
+        Some(Value(command)) if command == "tidy" => tidy::run(),
+        Some(Value(command)) if command == "golden" => {
+            let mut check = false;
+            while let Some(arg) = parser.next()? {
+                match arg {
+                    Long("check") => check = true,
+                    _ => return Err(arg.unexpected().into()),
+                }
+            }
+            golden::run(check)
+        }
+        Some(Long("help") | Short('h')) => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => bail!("usage:\n{HELP}"),
+    }
+}
+
+/// The repository's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| Path::new(".")).to_owned()
+}

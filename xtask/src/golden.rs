@@ -1,0 +1,55 @@
+//! `cargo xtask golden`: the goldens of the project's own models, made or checked with MuJoCo.
+
+use crate::setup;
+use anyhow::Result;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Models with a golden of every stage, and where it is committed.
+fn models() -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(crate::root().join("tests/golden"))? {
+        let golden = entry?.path();
+        let Some(stem) = golden.file_stem().filter(|_| golden.extension().is_some_and(|e| e == "npz")) else {
+            continue;
+        };
+        let name = PathBuf::from(stem).with_extension("xml");
+        let places = ["models", "tests/mjcf/ok"].map(|dir| crate::root().join(dir).join(&name));
+        files.extend(places.into_iter().find(|p| p.exists()));
+    }
+    files.sort();
+    Ok(files)
+}
+
+pub(crate) fn run(check: bool) -> Result<()> {
+    let python = setup::python()?;
+    let dir = crate::root().join("tests/golden");
+    let mut command = Command::new(python);
+    command.arg(dir.join("make.py"));
+    if check {
+        command.arg("--check");
+    }
+    setup::run(command.arg(&dir).args(models()?))
+}
+
+/// Goldens of corpus models, which are not the project's to commit: made in `target/golden` where the corpus and MuJoCo
+/// can be had.
+pub(crate) fn corpus() -> Result<()> {
+    let Some(corpus) = setup::corpus() else {
+        println!(
+            "xtask: NO CORPUS (set KILOWORLD_CORPUS): tests on other people's models will say that they are skipped"
+        );
+        return Ok(());
+    };
+    let out = crate::root().join("target/golden");
+    let script = crate::root().join("tests/golden/make.py");
+    let stamp = out.join("made-by.py");
+    let models = ["humanoid/humanoid.xml", "ant/ant.xml", "half_cheetah/half_cheetah.xml", "cartpole/cartpole.xml"];
+    if std::fs::read(&stamp).ok() == std::fs::read(&script).ok() {
+        return Ok(());
+    }
+    println!("xtask: making goldens of the corpus in target/golden");
+    setup::run(Command::new(setup::python()?).arg(&script).arg(&out).args(models.map(|m| corpus.join(m))))?;
+    std::fs::copy(script, stamp)?;
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! `cargo xtask test`: everything a test run needs, then the tests.
+
+use crate::{golden, setup};
+use anyhow::Result;
+use std::ffi::OsString;
+use std::process::Command;
+
+pub(crate) fn run(args: Vec<OsString>) -> Result<()> {
+    setup::vulkan()?;
+    let strict = std::env::var_os("CI").is_some();
+    if let Err(error) = golden::corpus() {
+        if strict {
+            return Err(error);
+        }
+        println!("xtask: NO GOLDENS OF THE CORPUS: {error:#}");
+    }
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(crate::root()).args(["test", "--workspace"]).args(args);
+    command.env("KILOWORLD_GOLDEN", crate::root().join("target/golden"));
+    if strict {
+        // a skipped check must not look green
+        command.env("KILOWORLD_REQUIRE_ADAPTER", "1");
+        golden::run(true)?;
+    }
+    setup::run(&mut command)
+}
