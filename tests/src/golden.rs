@@ -45,6 +45,13 @@ impl Golden {
         Self { arrays }
     }
 
+    /// Reads `NAME.npz` from the folder that `KILOWORLD_GOLD` names, else from `tests/golden`.
+    pub fn named(name: &str) -> Self {
+        let dir = std::env::var_os("KILOWORLD_GOLD")
+            .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("golden"), std::path::PathBuf::from);
+        Self::read(&dir.join(format!("{name}.npz")))
+    }
+
     /// The array of a key; panics with the key's name where there is none.
     pub fn get(&self, key: &str) -> &Array {
         self.arrays.get(key).unwrap_or_else(|| panic!("no {key} in the golden file"))

@@ -450,11 +450,11 @@ fields! {
         qacc_smooth: Work [nv] T Acceleration "m/s², rad/s²" "acceleration without constraints";
         qacc: Work [nv] T Solver "m/s², rad/s²" "acceleration";
         qfrc_constraint: Work [nv] T Solver "N, N m" "constraint force";
-        solver_Ma: Work [nv] T Solver "N, N m" "M qacc";
+        solver_Ma: Work [nv] T Solver "N, N m" "M (qacc - qacc_smooth)";
         solver_grad: Work [nv] T Solver "N, N m" "gradient of the cost";
         solver_search: Work [nv] T Solver "m/s²" "search direction";
         solver_Mv: Work [nv] T Solver "N, N m" "M search";
-        solver_H: Work [nvpad, nvpad] T Solver "kg, kg m²" "Hessian and its Cholesky factor, lower triangle";
+        solver_H: Work [nvpad, nvpad] T Solver "kg, kg m²" "Hessian, then its LᵀDL factor, lower triangle";
         solver_scalar: Work [1, 8] T Solver "" "scalars that pass between the solver's kernels";
         int_qvel: Work [nv] T Integrate "m/s, rad/s" "velocity before the step (Runge-Kutta: at its start)";
         int_qpos: Work [nq] T Integrate "m, rad, 1" "coordinates at the start of a Runge-Kutta step";
@@ -507,6 +507,7 @@ fields! {
         efc_J_rownnz: Scratch [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
         efc_J_colind: Scratch [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last; rows of one object share one list";
         solver_Jc: Scratch [njmax, nvpad] T Solver "1, m" "the nonzeros of efc_J, row by row";
+        solver_x: Scratch [nvpad] T Solver "" "a vector over dofs, gathered for one group of rows";
         solver_group: Scratch [njmax] i32 Solver "" "number of rows of the object whose first row this is";
 
         // Status

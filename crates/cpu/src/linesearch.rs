@@ -1,0 +1,102 @@
+//! The step along the search direction: Newton in one dimension inside a bracket. Twin: `shaders/linesearch.wgsl`.
+
+use crate::Scalar;
+use crate::cone::{Cone, cone_line};
+use crate::solver::{CURVATURE, LINEAR, SLOPE, SLOPE_END, STEP};
+use kiloworld_layout::consts::cnstr;
+use kiloworld_layout::{Data, Model};
+
+/// Sets `STEP` and `SLOPE_END` of `solver_scalar`: where the derivative of the (convex) cost along the line is 0, to
+/// `opt_ls_tolerance` times the derivative at the start.
+pub(crate) fn linesearch<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    let slope = d.solver_scalar[SLOPE];
+    let enough = -slope * m.opt_ls_tolerance[0];
+    // derivative below 0 at `low`, above 0 at `high`
+    let (mut low, mut low_slope) = (T::zero(), slope);
+    let (mut high, mut high_slope) = (T::zero(), T::zero());
+    let mut have_high = false;
+    // the full Newton step is the minimum where no row changes its zone
+    let mut step = T::one();
+    for _ in 0..m.opt.ls_iterations.max(1) {
+        let (p, h) = line_derivative(d, step);
+        let width = high - low;
+        if p < T::zero() {
+            (low, low_slope) = (step, p);
+        } else {
+            (high, high_slope) = (step, p);
+            have_high = true;
+        }
+        if p.abs() <= enough || p == T::zero() {
+            break;
+        }
+        let mut next = step - p / h;
+        if have_high {
+            // a point outside the bracket, or a bracket that no longer halves: take the chord's root, kept off the ends
+            let inside = low < next && next < high;
+            if !inside {
+                next = low - low_slope * (high - low) / (high_slope - low_slope);
+            }
+            let halved = width == T::zero() || high - low <= width * T::r(0.5);
+            if !halved && !inside || !(low < next && next < high) {
+                next = (low + high) * T::r(0.5);
+            }
+            // the bracket is down to neighbouring numbers
+            if !(low < next && next < high) {
+                break;
+            }
+        }
+        step = next;
+    }
+    // the end with the smaller derivative; `low` has surely gone downhill
+    let take_high = have_high && (high_slope < -low_slope || low == T::zero());
+    d.solver_scalar[STEP] = T::select(take_high, high, low);
+    d.solver_scalar[SLOPE_END] = T::select(take_high, high_slope, low_slope);
+}
+
+/// First and second derivative of the cost at `qacc + step solver_search` with respect to `step`.
+fn line_derivative<T: Scalar>(d: &Data<T>, step: T) -> (T, T) {
+    let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
+    let (jar, jv, stiffness) = (&d.efc_Jaref[..nefc], &d.efc_Jv[..nefc], &d.efc_D[..nefc]);
+    let (mut p, mut h) = (T::zero(), T::zero());
+    for e in 0..ne {
+        let dv = stiffness[e] * jv[e];
+        p += dv * (jar[e] + step * jv[e]);
+        h += dv * jv[e];
+    }
+    for e in ne..ne + nf {
+        let (x, loss) = (jar[e] + step * jv[e], d.efc_frictionloss[e]);
+        let knee = d.efc_R[e] * loss;
+        if x <= -knee {
+            p -= loss * jv[e];
+        } else if x >= knee {
+            p += loss * jv[e];
+        } else {
+            p += stiffness[e] * x * jv[e];
+            h += stiffness[e] * jv[e] * jv[e];
+        }
+    }
+    let mut e = ne + nf;
+    while e < nefc {
+        if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
+            let cone = Cone::new(d, e);
+            let v = cone.load(jv, e);
+            let mut x = cone.load(jar, e);
+            for j in 0..6 {
+                x[j] += step * v[j];
+            }
+            let (cp, ch) = cone_line(&cone, &x, &v);
+            p += cp;
+            h += ch;
+            e += cone.dim;
+        } else {
+            let x = jar[e] + step * jv[e];
+            let dv = T::select(x < T::zero(), stiffness[e] * jv[e], T::zero());
+            p += dv * x;
+            h += dv * jv[e];
+            e += 1;
+        }
+    }
+    // ... plus the quadratic term
+    let curvature = d.solver_scalar[CURVATURE];
+    (p + d.solver_scalar[LINEAR] + step * curvature, h + curvature)
+}

@@ -1,0 +1,62 @@
+//! Stage `solver` on the CPU: agreement with MuJoCo's converged solution, and the conditions that the minimum satisfies.
+
+use kiloworld_layout::{Data, Field, Model};
+use kiloworld_tests::golden::{Golden, rel_err};
+
+/// What the stage reads.
+const INPUTS: &[Field] = &[
+    Field::M,
+    Field::qLD,
+    Field::qLDiagInv,
+    Field::qfrc_smooth,
+    Field::qacc_smooth,
+    Field::efc_J,
+    Field::efc_D,
+    Field::efc_R,
+    Field::efc_aref,
+    Field::efc_frictionloss,
+    Field::efc_type,
+    Field::efc_id,
+    Field::contact_friction,
+    Field::contact_mu,
+    Field::contact_dim,
+    Field::contact_efc_address,
+    Field::ncon,
+    Field::ne,
+    Field::nf,
+    Field::nl,
+    Field::nefc,
+];
+
+/// The world of state `k` with MuJoCo's inputs of the solver.
+fn world(g: &Golden, m: &Model<f64>, k: usize) -> Data<f64> {
+    let mut d = g.world(m, k);
+    for &f in INPUTS {
+        g.load(m, &mut d, f, k);
+    }
+    d
+}
+
+const GOLDENS: [&str; 6] = ["ant", "cartpole", "half_cheetah", "humanoid", "mix", "mix_pyr"];
+
+#[test]
+fn newton_finds_mujocos_minimum() {
+    for name in GOLDENS {
+        let g = Golden::named(name);
+        let mut m = g.model();
+        m.opt_tolerance[0] = 0.0;
+        m.opt_ls_tolerance[0] = 1e-6;
+        for k in 0..g.nstate() {
+            let mut d = world(&g, &m, k);
+            kiloworld_cpu::solver::solver(&m, &mut d);
+            let nefc = d.nefc[0] as usize;
+            let e_acc = rel_err(&d.qacc, g.get("out/qacc").row(k));
+            let e_force = rel_err(&d.efc_force[..nefc], g.ragged("out/efc_force", "out/nefc", k));
+            let e_con = rel_err(&d.qfrc_constraint, g.get("out/qfrc_constraint").row(k));
+            assert!(
+                e_acc < 1e-6 && e_force < 1e-6 && e_con < 1e-6,
+                "{name} state {k}: {e_acc:e} {e_force:e} {e_con:e}"
+            );
+        }
+    }
+}
