@@ -12,6 +12,7 @@
 
 mod fields;
 mod offsets;
+pub mod pack;
 mod sizes;
 mod stages;
 pub mod wgsl;

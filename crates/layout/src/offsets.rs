@@ -140,7 +140,10 @@ impl Layout {
             .iter()
             .map(|info| {
                 let binding = match info.buffer {
+<<<<<<< HEAD
                     Buffer::Host | Buffer::Scratch => return None,
+=======
+>>>>>>> f438a6e (Packing of host arrays into device words, two-float split; shader linker (text only))
                     Buffer::Topo => Binding::Topo,
                     Buffer::Model if per_world.contains(&info.field) => Binding::Vary,
                     Buffer::Model => Binding::Model,
@@ -149,6 +152,7 @@ impl Layout {
                     Buffer::Contact => Binding::Contact,
                     Buffer::Efc => Binding::Efc,
                     Buffer::Status => Binding::Status,
+                    _ => return None,
                 };
                 let (rows, cols) = (info.rows(size), info.cols(size));
                 let end = &mut words[binding as usize];
@@ -279,7 +283,11 @@ mod tests {
                 prop_assert!(end <= layout.words(binding) && layout.words(binding).is_multiple_of(4) && layout.words(binding) > 0);
             }
             for info in Field::TABLE {
+<<<<<<< HEAD
                 prop_assert_eq!(layout.slot(info.field).is_none(), matches!(info.buffer, Buffer::Host | Buffer::Scratch));
+=======
+                prop_assert_eq!(layout.slot(info.field).is_some(), crate::pack::on_device(info.field));
+>>>>>>> f438a6e (Packing of host arrays into device words, two-float split; shader linker (text only))
             }
         }
     }
