@@ -1,1 +1,26 @@
-//! gpu
+//! The stages of a step on the GPU: an adapter's device, shaders linked and compiled for a model, worlds in slices of
+//! buffers, recordings of dispatches, fields up and down.
+//!
+//! This crate knows no files and no CPU stages: it sees the arrays of `kiloworld-layout` and the texts in `shaders/`.
+//! No wgpu type shows outside.
+
+mod batch;
+mod buffers;
+mod device;
+mod error;
+mod fields;
+pub mod link;
+mod pipelines;
+mod readback;
+mod record;
+mod shaders;
+mod stage;
+mod timing;
+
+pub use batch::{BatchOptions, GpuBatch};
+pub use device::{ADAPTER_VARIABLE, AdapterInfo, Gpu, GpuOptions};
+pub use error::GpuError;
+pub use kiloworld_layout::wgsl::Tuning;
+pub use shaders::{SHADERS, SHADERS_VARIABLE, Shaders};
+pub use stage::{Kernel, kernels};
+pub use timing::Timings;

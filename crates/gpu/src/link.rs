@@ -74,7 +74,8 @@ fn split(file: &str, source: &str) -> Result<(Vec<Import>, String), LinkError> {
                 statement.push(' ');
                 body.push('\n');
                 if code.ends_with(';') {
-                    let bad = || LinkError::Syntax { file: file.to_owned(), line: *line, text: statement.trim().to_owned() };
+                    let bad =
+                        || LinkError::Syntax { file: file.to_owned(), line: *line, text: statement.trim().to_owned() };
                     imports.push(parse(*line, statement).ok_or_else(bad)?);
                     open = None;
                 }
@@ -98,8 +99,11 @@ fn parse(line: usize, statement: &str) -> Option<Import> {
     let names = names.strip_prefix('{').map_or(Some(names), |n| n.strip_suffix('}'))?;
     let names: Vec<String> = names.split(',').map(|n| n.trim().to_owned()).filter(|n| !n.is_empty()).collect();
     let is_name = |n: &str| n.chars().all(|c| c.is_alphanumeric() || c == '_');
-    (is_name(module) && !names.is_empty() && names.iter().all(|n| is_name(n)))
-        .then(|| Import { line, module: module.to_owned(), names })
+    (is_name(module) && !names.is_empty() && names.iter().all(|n| is_name(n))).then(|| Import {
+        line,
+        module: module.to_owned(),
+        names,
+    })
 }
 
 /// The names that a file declares at its top level: functions, constants, structs, aliases, variables.
@@ -127,7 +131,11 @@ pub fn declared(source: &str) -> BTreeSet<String> {
 
 /// Links the file `entry` with all that it imports. `find` gives the text of a module; `layout` is the generated one, of
 /// which only what is imported is taken, since compile time grows with the text.
-pub fn link<'a>(entry: &str, find: &dyn Fn(&str) -> Option<&'a str>, layout: &LayoutModule) -> Result<Linked, LinkError> {
+pub fn link<'a>(
+    entry: &str,
+    find: &dyn Fn(&str) -> Option<&'a str>,
+    layout: &LayoutModule,
+) -> Result<Linked, LinkError> {
     let mut linker = Linker { find, layout, wanted: BTreeSet::new(), done: Vec::new(), open: Vec::new() };
     let source = find(entry).ok_or_else(|| LinkError::NoEntry(entry.to_owned()))?;
     linker.visit(entry, source)?;
@@ -205,7 +213,10 @@ mod tests {
     #[test]
     fn takes_each_module_once_and_only_what_is_used_of_layout() {
         let files = [
-            ("a", "// a\nimport package::b::{f, K};\nimport package::c::g;\nimport package::layout::{ld_qpos};\nfn a() {}\n"),
+            (
+                "a",
+                "// a\nimport package::b::{f, K};\nimport package::c::g;\nimport package::layout::{ld_qpos};\nfn a() {}\n",
+            ),
             ("b", "// b\nimport package::c::{g};\nfn f() {}\nconst K = 1;\n"),
             ("c", "// c\n\nfn g() {}\n"),
         ];
@@ -232,7 +243,10 @@ mod tests {
             at(run("a", &[("a", "import package::layout::ld_nothing;\n")])),
             "shaders/a.wgsl:1: module `layout` has no `ld_nothing`"
         );
-        assert_eq!(at(run("a", &[("a", "import b::c;\n")])), "shaders/a.wgsl:1: cannot read this import: `import b::c;`");
+        assert_eq!(
+            at(run("a", &[("a", "import b::c;\n")])),
+            "shaders/a.wgsl:1: cannot read this import: `import b::c;`"
+        );
         assert_eq!(at(run("z", &[])), "no shader `z`");
     }
 

@@ -140,10 +140,6 @@ impl Layout {
             .iter()
             .map(|info| {
                 let binding = match info.buffer {
-<<<<<<< HEAD
-                    Buffer::Host | Buffer::Scratch => return None,
-=======
->>>>>>> f438a6e (Packing of host arrays into device words, two-float split; shader linker (text only))
                     Buffer::Topo => Binding::Topo,
                     Buffer::Model if per_world.contains(&info.field) => Binding::Vary,
                     Buffer::Model => Binding::Model,
@@ -283,11 +279,7 @@ mod tests {
                 prop_assert!(end <= layout.words(binding) && layout.words(binding).is_multiple_of(4) && layout.words(binding) > 0);
             }
             for info in Field::TABLE {
-<<<<<<< HEAD
-                prop_assert_eq!(layout.slot(info.field).is_none(), matches!(info.buffer, Buffer::Host | Buffer::Scratch));
-=======
                 prop_assert_eq!(layout.slot(info.field).is_some(), crate::pack::on_device(info.field));
->>>>>>> f438a6e (Packing of host arrays into device words, two-float split; shader linker (text only))
             }
         }
     }

@@ -1,0 +1,204 @@
+//! Picks an adapter and opens a device on it.
+
+use crate::error::GpuError;
+use kiloworld_layout::{Limits, wgsl::Tuning};
+use std::sync::Arc;
+
+/// The environment variable that names an adapter, or a part of its name.
+pub const ADAPTER_VARIABLE: &str = "KILOWORLD_ADAPTER";
+
+/// Which adapter to take.
+#[derive(Clone, Debug, Default)]
+pub struct GpuOptions {
+    /// part of the adapter's name, any case; else what [`ADAPTER_VARIABLE`] says; else the fastest kind there is
+    pub adapter: Option<String>,
+    /// keep to WebGPU's default limits even where the adapter offers more
+    pub default_limits: bool,
+    /// measure the time of each stage where the adapter can
+    pub timing: bool,
+}
+
+/// What is known of an adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterInfo {
+    /// name
+    pub name: String,
+    /// driver and its version
+    pub driver: String,
+    /// the API spoken: vulkan, metal, dx12
+    pub backend: String,
+    /// true for a device made of CPU cores
+    pub is_cpu: bool,
+    /// true where stages can be timed on the device
+    pub has_timestamps: bool,
+    /// largest binding and buffer in force
+    pub limits: Limits,
+    /// bytes of workgroup memory in force
+    pub workgroup_bytes: u32,
+    /// invocations a workgroup in force
+    pub invocations: u32,
+}
+
+/// An open device. Cheap to clone; clones share it.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) layout: wgpu::BindGroupLayout,
+    pub(crate) pipeline_layout: wgpu::PipelineLayout,
+    pub(crate) pipelines: crate::pipelines::Cache,
+    pub(crate) info: AdapterInfo,
+    pub(crate) timing: bool,
+}
+
+/// Storage buffers that every kernel binds.
+const STORAGE_BUFFERS: u32 = 8;
+
+impl Gpu {
+    /// Opens a device; an error where there is no adapter.
+    pub fn new(options: &GpuOptions) -> Result<Self, GpuError> {
+        pollster::block_on(Self::open(options))
+    }
+
+    /// As [`Gpu::new`], without blocking.
+    pub async fn open(options: &GpuOptions) -> Result<Self, GpuError> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        let adapters = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
+        let wanted = options.adapter.clone().or_else(|| std::env::var(ADAPTER_VARIABLE).ok()).unwrap_or_default();
+        let found = adapters.iter().map(|a| a.get_info().name).collect::<Vec<_>>().join(", ");
+        let adapter = adapters
+            .into_iter()
+            .filter(|a| a.get_info().name.to_lowercase().contains(&wanted.to_lowercase()))
+            .min_by_key(|a| rank(a.get_info().device_type))
+            .ok_or(GpuError::NoAdapter { wanted, found })?;
+        Self::on(&adapter, options).await
+    }
+
+    async fn on(adapter: &wgpu::Adapter, options: &GpuOptions) -> Result<Self, GpuError> {
+        let info = adapter.get_info();
+        let offered = adapter.limits();
+        let mut limits = wgpu::Limits::default().or_worse_values_from(&offered);
+        if limits.max_storage_buffers_per_shader_stage < STORAGE_BUFFERS {
+            let have = u64::from(limits.max_storage_buffers_per_shader_stage);
+            let what = "storage buffers a kernel";
+            return Err(GpuError::Unfit { adapter: info.name, what, have, need: u64::from(STORAGE_BUFFERS) });
+        }
+        if !options.default_limits {
+            limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
+            limits.max_buffer_size = offered.max_buffer_size;
+            limits.max_compute_workgroup_storage_size = offered.max_compute_workgroup_storage_size;
+            limits.max_compute_invocations_per_workgroup = offered.max_compute_invocations_per_workgroup;
+            limits.max_compute_workgroup_size_x = offered.max_compute_workgroup_size_x;
+            limits.max_compute_workgroup_size_y = offered.max_compute_workgroup_size_y;
+        }
+        let timing = options.timing && adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("kiloworld"),
+            required_features: if timing { wgpu::Features::TIMESTAMP_QUERY } else { wgpu::Features::empty() },
+            required_limits: limits.clone(),
+            ..Default::default()
+        };
+        let (device, queue) = adapter
+            .request_device(&descriptor)
+            .await
+            .map_err(|e| GpuError::Device { adapter: info.name.clone(), message: e.to_string() })?;
+        let layout = bind_group_layout(&device);
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some("kernels"),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let info = AdapterInfo {
+            name: info.name,
+            driver: format!("{} {}", info.driver, info.driver_info),
+            backend: info.backend.to_string(),
+            is_cpu: info.device_type == wgpu::DeviceType::Cpu,
+            has_timestamps: timing,
+            limits: Limits { binding: limits.max_storage_buffer_binding_size, buffer: limits.max_buffer_size },
+            workgroup_bytes: limits.max_compute_workgroup_storage_size,
+            invocations: limits.max_compute_invocations_per_workgroup,
+        };
+        log::info!("adapter {} ({}, {})", info.name, info.backend, info.driver);
+        let pipelines = crate::pipelines::Cache::default();
+        Ok(Self { inner: Arc::new(Inner { device, queue, layout, pipeline_layout, pipelines, info, timing }) })
+    }
+
+    /// What is known of the adapter.
+    pub fn info(&self) -> &AdapterInfo {
+        &self.inner.info
+    }
+
+    /// Lanes a world and worlds a group for a model of `nv` dofs: on CPU-type adapters an invocation a world is fastest, on a
+    /// GPU as many lanes as there is work side by side.
+    pub fn tuning(&self, nv: usize) -> Tuning {
+        let words = self.inner.info.workgroup_bytes / 4;
+        if self.inner.info.is_cpu {
+            return Tuning { lanes: 1, worlds_per_group: 8, workgroup_words: words };
+        }
+        let lanes = match nv {
+            0..=4 => 4,
+            5..=12 => 8,
+            13..=24 => 16,
+            _ => 32,
+        };
+        Tuning { lanes, worlds_per_group: 64 / lanes, workgroup_words: words }
+    }
+
+    /// Runs `f` and turns what wgpu reports meanwhile into an error.
+    pub(crate) fn scoped<T>(&self, what: &str, f: impl FnOnce() -> T) -> Result<T, GpuError> {
+        let device = &self.inner.device;
+        let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let value = f();
+        let errors = [
+            pollster::block_on(internal.pop()),
+            pollster::block_on(memory.pop()),
+            pollster::block_on(validation.pop()),
+        ];
+        match errors.into_iter().flatten().next() {
+            None => Ok(value),
+            Some(e) => Err(GpuError::Wgpu { what: what.to_owned(), message: e.to_string() }),
+        }
+    }
+}
+
+/// Preference among kinds of adapters, the least first.
+fn rank(kind: wgpu::DeviceType) -> u8 {
+    match kind {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    }
+}
+
+/// One explicit layout for every kernel: an automatic one drops the buffers that a kernel leaves unused.
+fn bind_group_layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
+    let storage = kiloworld_layout::Binding::ALL.into_iter().map(|b| wgpu::BindingType::Buffer {
+        ty: wgpu::BufferBindingType::Storage { read_only: b.is_read_only() },
+        has_dynamic_offset: false,
+        min_binding_size: None,
+    });
+    let params = wgpu::BindingType::Buffer {
+        ty: wgpu::BufferBindingType::Uniform,
+        has_dynamic_offset: true,
+        min_binding_size: None,
+    };
+    let entries: Vec<_> = (0..)
+        .zip(storage.chain([params]))
+        .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty,
+            count: None,
+        })
+        .collect();
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("kernels"), entries: &entries })
+}

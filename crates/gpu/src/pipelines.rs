@@ -1,0 +1,66 @@
+//! Compute pipelines, kept by the text they were made from.
+
+use crate::device::Gpu;
+use crate::error::GpuError;
+use crate::link::Linked;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Pipelines by (text, entry point).
+#[derive(Debug, Default)]
+pub(crate) struct Cache(Mutex<HashMap<(String, String), wgpu::ComputePipeline>>);
+
+impl Gpu {
+    /// The pipeline of a linked text; made once a device.
+    pub(crate) fn pipeline(
+        &self,
+        label: &str,
+        linked: &Linked,
+        entry: &str,
+    ) -> Result<wgpu::ComputePipeline, GpuError> {
+        let key = (linked.text.clone(), entry.to_owned());
+        let mut cache = self.inner.pipelines.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = cache.get(&key) {
+            return Ok(pipeline.clone());
+        }
+        let pipeline = self.compile(label, linked, entry)?;
+        cache.insert(key, pipeline.clone());
+        Ok(pipeline)
+    }
+
+    fn compile(&self, label: &str, linked: &Linked, entry: &str) -> Result<wgpu::ComputePipeline, GpuError> {
+        let device = &self.inner.device;
+        let mut found = None;
+        let made = self.scoped(label, || {
+            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(label),
+                source: wgpu::ShaderSource::Wgsl(linked.text.as_str().into()),
+            });
+            let messages = pollster::block_on(module.get_compilation_info()).messages;
+            found = messages.into_iter().find(|m| m.message_type == wgpu::CompilationMessageType::Error);
+            found.is_none().then(|| {
+                device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                    label: Some(label),
+                    layout: Some(&self.inner.pipeline_layout),
+                    module: &module,
+                    entry_point: Some(entry),
+                    compilation_options: wgpu::PipelineCompilationOptions {
+                        // kernels that need zeroed workgroup memory zero it themselves
+                        zero_initialize_workgroup_memory: false,
+                        ..Default::default()
+                    },
+                    cache: None,
+                })
+            })
+        });
+        if let Some(m) = found {
+            let (file, line) = linked.origin(m.location.map_or(1, |l| l.line_number as usize));
+            return Err(GpuError::Shader { file: file.to_owned(), line, message: m.message });
+        }
+        match made {
+            Ok(Some(pipeline)) => Ok(pipeline),
+            Ok(None) => Err(GpuError::Wgpu { what: label.to_owned(), message: "no pipeline".to_owned() }),
+            Err(e) => Err(e),
+        }
+    }
+}

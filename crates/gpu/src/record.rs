@@ -1,0 +1,111 @@
+//! Recordings: the dispatches of K steps, sent to the device in few submissions.
+
+use crate::batch::GpuBatch;
+use crate::buffers::{ARGUMENT_STRIDE, ARGUMENTS};
+use crate::error::GpuError;
+use crate::stage::{Kernel, argument, kernels};
+use kiloworld_layout::{Call, Stage};
+
+/// One dispatch over every slice.
+#[derive(Clone, Copy, Debug)]
+struct Dispatch {
+    kernel: Kernel,
+    stage: Stage,
+    argument: u32,
+}
+
+/// Dispatches a submission holds: few enough that a driver's watchdog sees none as hung.
+const DISPATCHES_A_SUBMISSION: usize = 1024;
+
+impl GpuBatch {
+    /// Runs a list of calls `n` times. Returns when the work is sent; reading waits for it.
+    pub fn submit(&mut self, calls: &[Call], n: usize) -> Result<(), GpuError> {
+        self.prepare(calls)?;
+        let list = self.dispatches(calls)?;
+        if list.is_empty() {
+            return Ok(());
+        }
+        let steps = (DISPATCHES_A_SUBMISSION / list.len()).max(1);
+        let mut before = None;
+        let mut done = 0;
+        while done < n {
+            let now = steps.min(n - done);
+            let sent = self.send(&list, now)?;
+            done += now;
+            // at most two submissions in flight, so that a long rollout does not pile up in host memory
+            if let Some(index) = before.replace(sent) {
+                self.wait_for(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one stage.
+    pub fn run_stage(&mut self, call: Call) -> Result<(), GpuError> {
+        self.submit(&[call], 1)
+    }
+
+    fn dispatches(&self, calls: &[Call]) -> Result<Vec<Dispatch>, GpuError> {
+        let mut list = Vec::new();
+        for &call in calls {
+            for kernel in kernels(call.stage, &self.model.opt) {
+                // a repetition beyond the last block of parameters keeps the last number
+                let arg = |k| argument(call, kernel, k).min(ARGUMENTS - 1);
+                list.extend((0..kernel.repeat).map(|k| Dispatch { kernel, stage: call.stage, argument: arg(k) }));
+            }
+        }
+        Ok(list)
+    }
+
+    fn send(&mut self, list: &[Dispatch], steps: usize) -> Result<wgpu::SubmissionIndex, GpuError> {
+        let gpu = self.gpu.clone();
+        let mut timer = self.timings.start(&gpu, list.iter().map(|d| d.stage), steps)?;
+        let encoder = gpu.scoped("record", || {
+            let mut encoder =
+                gpu.inner.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("steps") });
+            match &mut timer {
+                // one pass a stage, so that each can be timed
+                Some(timer) => {
+                    for _ in 0..steps {
+                        for part in list.chunk_by(|a, b| a.stage == b.stage) {
+                            let writes = timer.writes(part[0].stage);
+                            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                                label: Some(part[0].stage.name()),
+                                timestamp_writes: writes,
+                            });
+                            self.encode(&mut pass, part);
+                        }
+                    }
+                    timer.resolve(&mut encoder);
+                }
+                None => {
+                    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                    (0..steps).for_each(|_| self.encode(&mut pass, list));
+                }
+            }
+            encoder.finish()
+        })?;
+        let index = gpu.inner.queue.submit([encoder]);
+        if let Some(timer) = timer {
+            self.timings.add(&gpu, timer)?;
+        }
+        Ok(index)
+    }
+
+    fn encode(&self, pass: &mut wgpu::ComputePass<'_>, list: &[Dispatch]) {
+        for dispatch in list {
+            let Some(pipeline) = self.pipelines.get(&dispatch.kernel) else { continue };
+            pass.set_pipeline(pipeline);
+            for slice in &self.slices {
+                pass.set_bind_group(0, &slice.bind, &[dispatch.argument * ARGUMENT_STRIDE]);
+                pass.dispatch_workgroups(slice.groups[0], slice.groups[1], 1);
+            }
+        }
+    }
+
+    fn wait_for(&self, index: wgpu::SubmissionIndex) -> Result<(), GpuError> {
+        let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
+        let waited = self.gpu.inner.device.poll(wait);
+        waited.map(drop).map_err(|e| GpuError::Wgpu { what: "wait".to_owned(), message: e.to_string() })
+    }
+}

@@ -1,0 +1,57 @@
+//! The shader files, embedded; read from disk instead where `KILOWORLD_SHADERS` names a folder.
+
+use crate::error::GpuError;
+use crate::link::{LinkError, Linked, link};
+use kiloworld_layout::wgsl::LayoutModule;
+use std::collections::BTreeMap;
+
+macro_rules! shaders {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../shaders/", $name, ".wgsl")))),*]
+    };
+}
+
+/// Every file of `shaders/` by its stem, sorted.
+pub const SHADERS: &[(&str, &str)] = shaders! {};
+
+/// The environment variable that names a folder to read shaders from.
+pub const SHADERS_VARIABLE: &str = "KILOWORLD_SHADERS";
+
+/// Shader texts by stem.
+#[derive(Clone, Debug)]
+pub struct Shaders(BTreeMap<String, String>);
+
+impl Shaders {
+    /// The embedded files, or those of the folder that [`SHADERS_VARIABLE`] names.
+    pub fn load() -> Result<Self, GpuError> {
+        let mut files: BTreeMap<_, _> = SHADERS.iter().map(|&(n, t)| (n.to_owned(), t.to_owned())).collect();
+        if let Some(folder) = std::env::var_os(SHADERS_VARIABLE) {
+            for (name, text) in &mut files {
+                let path = std::path::Path::new(&folder).join(format!("{name}.wgsl"));
+                *text = std::fs::read_to_string(&path)
+                    .map_err(|e| GpuError::Setting(format!("{SHADERS_VARIABLE}: {}: {e}", path.display())))?;
+            }
+        }
+        Ok(Self(files))
+    }
+
+    /// A file's text.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// A file's text to change: for tests that plant faults.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut String> {
+        self.0.get_mut(name)
+    }
+
+    /// Adds or replaces a file.
+    pub fn insert(&mut self, name: &str, text: String) {
+        self.0.insert(name.to_owned(), text);
+    }
+
+    /// Links a file with all that it imports.
+    pub fn link(&self, name: &str, layout: &LayoutModule) -> Result<Linked, LinkError> {
+        link(name, &|n| self.get(n), layout)
+    }
+}

@@ -1,0 +1,42 @@
+//! Which kernels make up a stage.
+
+use kiloworld_layout::{Call, Opt, Stage};
+
+/// A kernel of a stage: an entry point of a shader file and how often it is dispatched in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kernel {
+    /// stem of the file
+    pub file: &'static str,
+    /// entry point
+    pub entry: &'static str,
+    /// dispatches in a row; `dispatch_arg()` counts them from 0
+    pub repeat: u32,
+}
+
+impl Kernel {
+    const fn once(file: &'static str) -> Self {
+        Self { file, entry: "main", repeat: 1 }
+    }
+}
+
+/// The kernels of a call, in order. A call's `sub` is `dispatch_arg()` of kernels that run once.
+pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
+    let times = |n: i32| u32::try_from(n).unwrap_or(0);
+    match stage {
+        Stage::Load => Vec::new(),
+        Stage::ComPos => vec![Kernel { entry: "main_com_pos", ..Kernel::once("kinematics") }],
+        Stage::Reference => vec![Kernel { entry: "main_reference", ..Kernel::once("constraint") }],
+        Stage::Solver => vec![
+            Kernel::once("solver_init"),
+            Kernel { repeat: times(opt.iterations), ..Kernel::once("solver_iter") },
+            Kernel::once("solver_finish"),
+        ],
+        Stage::Noslip if opt.noslip_iterations <= 0 => Vec::new(),
+        stage => vec![Kernel::once(stage.name())],
+    }
+}
+
+/// `dispatch_arg()` of repetition `k` of a kernel.
+pub(crate) fn argument(call: Call, kernel: Kernel, k: u32) -> u32 {
+    if kernel.repeat == 1 { call.sub } else { k }
+}
