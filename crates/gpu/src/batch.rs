@@ -159,6 +159,22 @@ impl GpuBatch {
             .collect()
     }
 
+    /// Bytes of workgroup memory of the kernel that uses the most.
+    pub fn workgroup_bytes(&self, calls: &[Call]) -> Result<usize, GpuError> {
+        let mut most = 0;
+        for &call in calls {
+            for (kernel, linked) in self.linked(call)? {
+                most = most.max(crate::pipelines::workgroup_bytes(kernel.file, &linked)?);
+            }
+        }
+        Ok(most)
+    }
+
+    /// Times of the stages, where the device can measure them.
+    pub fn timings(&mut self) -> &mut crate::timing::Timings {
+        &mut self.timings
+    }
+
     /// Compiles the kernels of these calls, so that the first step is not slower than the rest.
     pub fn prepare(&mut self, calls: &[Call]) -> Result<(), GpuError> {
         for &call in calls {

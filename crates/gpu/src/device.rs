@@ -14,8 +14,6 @@ pub struct GpuOptions {
     pub adapter: Option<String>,
     /// keep to WebGPU's default limits even where the adapter offers more
     pub default_limits: bool,
-    /// measure the time of each stage where the adapter can
-    pub timing: bool,
 }
 
 /// What is known of an adapter.
@@ -53,7 +51,6 @@ pub(crate) struct Inner {
     pub(crate) pipeline_layout: wgpu::PipelineLayout,
     pub(crate) pipelines: crate::pipelines::Cache,
     pub(crate) info: AdapterInfo,
-    pub(crate) timing: bool,
 }
 
 /// Storage buffers that every kernel binds.
@@ -96,7 +93,7 @@ impl Gpu {
             limits.max_compute_workgroup_size_x = offered.max_compute_workgroup_size_x;
             limits.max_compute_workgroup_size_y = offered.max_compute_workgroup_size_y;
         }
-        let timing = options.timing && adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        let timing = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("kiloworld"),
             required_features: if timing { wgpu::Features::TIMESTAMP_QUERY } else { wgpu::Features::empty() },
@@ -125,7 +122,7 @@ impl Gpu {
         };
         log::info!("adapter {} ({}, {})", info.name, info.backend, info.driver);
         let pipelines = crate::pipelines::Cache::default();
-        Ok(Self { inner: Arc::new(Inner { device, queue, layout, pipeline_layout, pipelines, info, timing }) })
+        Ok(Self { inner: Arc::new(Inner { device, queue, layout, pipeline_layout, pipelines, info }) })
     }
 
     /// What is known of the adapter.

@@ -64,3 +64,14 @@ impl Gpu {
         }
     }
 }
+
+/// Bytes of workgroup memory that a kernel declares.
+pub(crate) fn workgroup_bytes(label: &str, linked: &Linked) -> Result<usize, GpuError> {
+    use wgpu::naga;
+    let fault = |message: String| GpuError::Wgpu { what: label.to_owned(), message };
+    let module = naga::front::wgsl::parse_str(&linked.text).map_err(|e| fault(e.to_string()))?;
+    let mut layouter = naga::proc::Layouter::default();
+    layouter.update(module.to_ctx()).map_err(|e| fault(e.to_string()))?;
+    let of_workgroup = module.global_variables.iter().filter(|(_, v)| v.space == naga::AddressSpace::WorkGroup);
+    Ok(of_workgroup.map(|(_, v)| layouter[v.ty].size as usize).sum())
+}

@@ -45,6 +45,11 @@ impl GpuBatch {
         self.submit(&[call], 1)
     }
 
+    /// Dispatches that one run of the calls takes, all slices together.
+    pub fn dispatch_count(&self, calls: &[Call]) -> Result<usize, GpuError> {
+        Ok(self.dispatches(calls)?.len() * self.slices.len())
+    }
+
     fn dispatches(&self, calls: &[Call]) -> Result<Vec<Dispatch>, GpuError> {
         let mut list = Vec::new();
         for &call in calls {

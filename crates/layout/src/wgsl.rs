@@ -23,6 +23,14 @@ impl Default for Tuning {
     }
 }
 
+impl Tuning {
+    /// The same with another number of lanes: groups of 64 invocations, 8 worlds where a lane is a world.
+    pub fn with_lanes(self, lanes: u32) -> Self {
+        let worlds_per_group = if lanes == 1 { 8 } else { (64 / lanes.max(1)).max(1) };
+        Self { lanes, worlds_per_group, ..self }
+    }
+}
+
 /// A declaration of the module.
 #[derive(Clone, Debug)]
 pub struct Item {

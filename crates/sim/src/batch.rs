@@ -2,7 +2,7 @@
 
 use crate::cpu_batch::{Control, CpuBatch, to_f64};
 use crate::gpu_batch::GpuWorlds;
-use crate::{BatchBuilder, Error, Report, step};
+use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
 use kiloworld_layout::{Buffer, Call, Data, Field, Model, Slice, Stage};
 use std::sync::Mutex;
 
@@ -143,28 +143,19 @@ impl Batch {
         for k in 0..n {
             let nudge = control.map(|c| move |w: usize, _: usize, ctrl: &mut [f64]| c(w, k, ctrl));
             let control: Option<Control<'_>> = nudge.as_ref().map(|f| f as Control<'_>);
-            match &mut self.inner {
-                Inner::Cpu64(c) => c.step(&self.step, 1, control, Some(&|w, _, d| show(w, k, d))),
-                Inner::Cpu32(c) => c.step(&self.step, 1, control, Some(&|w, _, d| show(w, k, &to_f64(d)))),
-                Inner::Gpu(_) => {
-                    match control {
-                        Some(control) => self.step_with(1, control)?,
-                        None => self.step(1)?,
-                    }
-                    for w in 0..self.nworld {
-                        show(w, k, &self.gpu()?.world(w)?);
-                    }
+            match (&mut self.inner, control) {
+                (Inner::Cpu64(c), _) => c.step(&self.step, 1, control, Some(&|w, _, d| show(w, k, d))),
+                (Inner::Cpu32(c), _) => c.step(&self.step, 1, control, Some(&|w, _, d| show(w, k, &to_f64(d)))),
+                (Inner::Gpu(_), Some(control)) => self.step_with(1, control)?,
+                (Inner::Gpu(_), None) => self.step(1)?,
+            }
+            if let Inner::Gpu(g) = &self.inner {
+                for w in 0..self.nworld {
+                    show(w, k, &g.world(w)?);
                 }
             }
         }
         Ok(())
-    }
-
-    fn gpu(&self) -> Result<&GpuWorlds, Error> {
-        match &self.inner {
-            Inner::Gpu(g) => Ok(g),
-            _ => Err(Error::NoGpu),
-        }
     }
 
     /// A field of every world: `(nworld, n)`. Kept fields (state, counts of the last step) as they are; computed fields
@@ -312,11 +303,22 @@ impl Batch {
         ctrl_ranges(&self.m)
     }
 
-    /// Seconds that each stage took on the device since the last call, where it can measure them.
-    pub fn stage_times(&mut self) -> Vec<(Stage, f64)> {
-        match &mut self.inner {
-            Inner::Gpu(g) => g.stage_times(),
-            _ => Vec::new(),
+    /// Seconds of each stage in a step of the whole batch, over `n` steps: on the GPU by the device's clock, on the CPU
+    /// measured on one thread with copies of a few worlds and scaled to the batch and the threads, so shares more than sums.
+    /// Empty where the device cannot tell. The GPU's worlds are stepped on.
+    pub fn profile(&mut self, n: usize, control: Control<'_>) -> Result<Vec<(Stage, f64)>, Error> {
+        let scale = self.nworld as f64 / rayon::current_num_threads() as f64;
+        let scaled = |times: Vec<(Stage, f64)>| times.into_iter().map(|(stage, s)| (stage, s * scale)).collect();
+        Ok(
+            each_backend!(&mut self.inner, c => scaled(c.profile(&self.step, n, control)), g => g.profile(&self.step, n)?),
+        )
+    }
+
+    /// What the device will be asked for a step: see [`DeviceNumbers`]; nothing on the CPU.
+    pub fn device_numbers(&self) -> Result<Option<DeviceNumbers>, Error> {
+        match &self.inner {
+            Inner::Gpu(g) => g.numbers(&self.step).map(Some),
+            _ => Ok(None),
         }
     }
 }

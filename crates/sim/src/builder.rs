@@ -3,10 +3,10 @@
 use crate::batch::{Batch, Inner};
 use crate::cpu_batch::CpuBatch;
 use crate::gpu_batch::GpuWorlds;
-use crate::pending::{Gpu, Model, Tuning};
+use crate::pending::Model;
 use crate::{Error, sizing};
+use kiloworld_gpu::{Gpu, GpuOptions};
 use kiloworld_layout::{Buffer, Field, Kind};
-use std::sync::Arc;
 
 /// Where a batch runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub struct BatchBuilder<'m> {
     nconmax: Option<usize>,
     njmax: Option<usize>,
     per_world: Vec<Field>,
-    tuning: Option<Tuning>,
-    gpu: Option<Arc<Gpu>>,
+    lanes: Option<u32>,
+    gpu: Option<Gpu>,
     fixed_iterations: Option<usize>,
 }
 
@@ -62,7 +62,7 @@ impl<'m> BatchBuilder<'m> {
             nconmax: None,
             njmax: None,
             per_world: Vec::new(),
-            tuning: None,
+            lanes: None,
             gpu: None,
             fixed_iterations: None,
         }
@@ -104,14 +104,15 @@ impl<'m> BatchBuilder<'m> {
         self
     }
 
-    /// Lanes a world and worlds a workgroup on the GPU; chosen from adapter and model where not given.
-    pub fn tuning(mut self, tuning: Tuning) -> Self {
-        self.tuning = Some(tuning);
+    /// Invocations that work on a world together on the GPU, a power of two up to 64; chosen from adapter and model where
+    /// not given.
+    pub fn lanes(mut self, lanes: u32) -> Self {
+        self.lanes = Some(lanes);
         self
     }
 
     /// The device to use; opened where not given.
-    pub fn gpu(mut self, gpu: Arc<Gpu>) -> Self {
+    pub fn gpu(mut self, gpu: Gpu) -> Self {
         self.gpu = Some(gpu);
         self
     }
@@ -135,15 +136,11 @@ impl<'m> BatchBuilder<'m> {
                 return Err(Error::NotPerWorld(info.name));
             }
         }
+        let open = || self.gpu.clone().map_or_else(|| Gpu::new(&GpuOptions::default()), Ok);
         let gpu = match self.backend {
-            Backend::Cpu => None,
-            Backend::Gpu => Some(self.gpu.clone().map_or_else(|| Gpu::new(&Default::default()).map(Arc::new), Ok)?),
-            Backend::Auto if self.precision == Precision::F64 => None,
-            Backend::Auto => self
-                .gpu
-                .clone()
-                .or_else(|| Gpu::new(&Default::default()).ok().map(Arc::new))
-                .filter(|g| !g.is_software()),
+            Backend::Gpu => Some(open()?),
+            Backend::Auto if self.precision != Precision::F64 => open().ok().filter(|gpu| !gpu.info().is_cpu),
+            _ => None,
         };
         let mut m = self.model.layout.clone();
         if let Some(n) = self.fixed_iterations {
@@ -158,7 +155,7 @@ impl<'m> BatchBuilder<'m> {
                     m.opt.iterations = m.opt.iterations.min(GPU_ITERATIONS);
                     m.opt.fixed_iterations = true;
                 }
-                Inner::Gpu(Box::new(GpuWorlds::new(gpu, &m, self.nworld, self.tuning, &self.per_world)?))
+                Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.lanes, &self.per_world)?))
             }
             (None, Precision::F32) => Inner::Cpu32(CpuBatch::new(&m, self.nworld)),
             (None, _) => Inner::Cpu64(CpuBatch::new(&m, self.nworld)),

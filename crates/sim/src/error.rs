@@ -79,9 +79,9 @@ pub enum Error {
     /// precision that the backend does not have
     #[error("the GPU computes in f32; ask for precision f32 or auto, or for the CPU backend")]
     GpuPrecision,
-    /// no device
-    #[error("no GPU backend yet")]
-    NoGpu,
+    /// the device
+    #[error(transparent)]
+    Gpu(#[from] kiloworld_gpu::GpuError),
 }
 
 impl Error {

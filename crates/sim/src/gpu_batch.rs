@@ -1,41 +1,137 @@
-//! A batch on the GPU.
+//! A batch on the GPU: f64 arrays in and out of the device's f32 fields.
 
-use crate::Error;
-use crate::pending::{Gpu, Tuning};
-use kiloworld_layout::{Call, Data, Field, Model, Stage};
-use std::sync::Arc;
+use crate::row::{COUNTERS, two_float_coordinates};
+use crate::{DeviceNumbers, Error};
+use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch};
+use kiloworld_layout::{Buffer, Call, Data, Field, Kind, Model, Stage};
 
-pub(crate) struct GpuWorlds {}
+pub(crate) struct GpuWorlds {
+    batch: GpuBatch,
+    two_float: Vec<bool>,
+}
 
+#[allow(clippy::cast_possible_truncation, reason = "rounding to the device's types is what is wanted")]
 impl GpuWorlds {
-    pub(crate) fn new(_: Arc<Gpu>, _: &Model<f64>, _: usize, _: Option<Tuning>, _: &[Field]) -> Result<Self, Error> {
-        Err(Error::NoGpu)
+    pub(crate) fn new(
+        gpu: &Gpu,
+        m: &Model<f64>,
+        nworld: usize,
+        lanes: Option<u32>,
+        per_world: &[Field],
+    ) -> Result<Self, Error> {
+        let tuning = lanes.map(|lanes| gpu.tuning(m.size.nv).with_lanes(lanes));
+        let options =
+            BatchOptions { tuning, per_world: per_world.iter().copied().collect(), ..BatchOptions::default() };
+        Ok(Self { batch: GpuBatch::new(gpu, m, nworld, options)?, two_float: two_float_coordinates(m) })
     }
+
     pub(crate) fn name(&self) -> String {
-        String::new()
+        let info = self.batch.gpu().info();
+        format!("gpu f32, {} ({}, {})", info.name, info.backend, info.driver)
     }
+
     pub(crate) fn bytes_per_world(&self) -> usize {
-        0
+        self.batch.bytes_per_world() as usize
     }
-    pub(crate) fn set(&mut self, _: Field, _: &[f64]) -> Result<(), Error> {
-        Err(Error::NoGpu)
+
+    pub(crate) fn numbers(&self, step: &[Call]) -> Result<DeviceNumbers, Error> {
+        let tuning = self.batch.tuning();
+        Ok(DeviceNumbers {
+            lanes: tuning.lanes,
+            worlds_per_group: tuning.worlds_per_group,
+            dispatches: self.batch.dispatch_count(step)?,
+            workgroup_bytes: self.batch.workgroup_bytes(step)?,
+            slices: self.batch.nslice(),
+        })
     }
-    pub(crate) fn set_rows(&mut self, _: Field, _: &[usize], _: &[f64]) -> Result<(), Error> {
-        Err(Error::NoGpu)
+
+    /// Sets a field of all worlds, (nworld, n).
+    pub(crate) fn set(&mut self, field: Field, values: &[f64]) -> Result<(), Error> {
+        self.put(field, None, values)
     }
-    pub(crate) fn step(&mut self, _: &[Call], _: usize) -> Result<(), Error> {
-        Err(Error::NoGpu)
+
+    /// Sets a field of some worlds, (ids.len(), n).
+    pub(crate) fn set_rows(&mut self, field: Field, ids: &[usize], values: &[f64]) -> Result<(), Error> {
+        let all = ids.len() == self.batch.nworld() && ids.iter().enumerate().all(|(k, &id)| k == id);
+        self.put(field, (!all).then_some(ids), values)
     }
-    pub(crate) fn run(&mut self, _: &[Call]) -> Result<(), Error> {
-        Err(Error::NoGpu)
+
+    fn put(&mut self, field: Field, ids: Option<&[usize]>, values: &[f64]) -> Result<(), Error> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        if field.info().kind == Kind::I {
+            let words: Vec<i32> = values.iter().map(|&x| x as i32).collect();
+            match ids {
+                None => self.batch.upload_int(field, &words)?,
+                Some(ids) => self.batch.upload_int_rows(field, ids, &words)?,
+            }
+            return Ok(());
+        }
+        let hi: Vec<f32> = values.iter().map(|&x| x as f32).collect();
+        self.put_real(field, ids, &hi)?;
+        if field == Field::qpos {
+            let nq = self.two_float.len();
+            let rest = |k: usize, x: f64| if self.two_float[k % nq] { (x - f64::from(hi[k])) as f32 } else { 0.0 };
+            let lo: Vec<f32> = values.iter().enumerate().map(|(k, &x)| rest(k, x)).collect();
+            self.put_real(Field::qpos_lo, ids, &lo)?;
+        }
+        Ok(())
     }
-    pub(crate) fn forward(&mut self, _: &[Call], _: &[usize], _: &[Field]) -> Result<Vec<Vec<f64>>, Error> {
-        Err(Error::NoGpu)
+
+    fn put_real(&mut self, field: Field, ids: Option<&[usize]>, values: &[f32]) -> Result<(), Error> {
+        match ids {
+            None => self.batch.upload(field, values)?,
+            Some(ids) => self.batch.upload_rows(field, ids, values)?,
+        }
+        Ok(())
     }
-    pub(crate) fn world(&self, _: usize) -> Result<Data<f64>, Error> {
-        Err(Error::NoGpu)
+
+    /// Runs `n` steps.
+    pub(crate) fn step(&mut self, step: &[Call], n: usize) -> Result<(), Error> {
+        Ok(self.batch.submit(step, n)?)
     }
-    pub(crate) fn stage_times(&mut self) -> Vec<(Stage, f64)> {
-        Vec::new()
+
+    /// Runs a forward pass where a field asked for is computed, then reads the fields.
+    pub(crate) fn forward(&mut self, calls: &[Call], ids: &[usize], fields: &[Field]) -> Result<Vec<Vec<f64>>, Error> {
+        let kept = |f: &Field| f.info().buffer == Buffer::State || f.info().is_model() || COUNTERS.contains(f);
+        if !fields.iter().all(kept) {
+            self.batch.submit(calls, 1)?;
+        }
+        fields.iter().map(|&f| self.read(f, ids)).collect()
+    }
+
+    fn read(&self, field: Field, ids: &[usize]) -> Result<Vec<f64>, Error> {
+        let all = ids.len() == self.batch.nworld();
+        if field.info().kind == Kind::I {
+            let words = if all { self.batch.download_int(field)? } else { self.batch.download_int_rows(field, ids)? };
+            return Ok(words.into_iter().map(f64::from).collect());
+        }
+        let real = |f| if all { self.batch.download(f) } else { self.batch.download_rows(f, ids) };
+        let mut values: Vec<f64> = real(field)?.into_iter().map(f64::from).collect();
+        if field == Field::qpos {
+            values.iter_mut().zip(real(Field::qpos_lo)?).for_each(|(x, lo)| *x += f64::from(lo));
+        }
+        Ok(values)
+    }
+
+    /// Everything of one world as the last call left it.
+    pub(crate) fn world(&self, w: usize) -> Result<Data<f64>, Error> {
+        Ok(crate::cpu_batch::to_f64(&self.batch.read_world(w)?))
+    }
+
+    /// Runs calls once.
+    pub(crate) fn run(&mut self, calls: &[Call]) -> Result<(), Error> {
+        Ok(self.batch.submit(calls, 1)?)
+    }
+
+    /// Seconds a step of each stage over `n` steps.
+    pub(crate) fn profile(&mut self, step: &[Call], n: usize) -> Result<Vec<(Stage, f64)>, Error> {
+        self.batch.timings().enable(true);
+        self.batch.timings().take();
+        let result = self.batch.submit(step, n);
+        self.batch.timings().enable(false);
+        result?;
+        Ok(self.batch.timings().take().into_iter().map(|(stage, seconds, _)| (stage, seconds / n as f64)).collect())
     }
 }

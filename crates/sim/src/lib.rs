@@ -28,5 +28,5 @@ pub use batch::Batch;
 pub use builder::{Backend, BatchBuilder, Precision};
 pub use error::Error;
 pub use kiloworld_layout::{Call, Data, Field, Stage};
-pub use report::Report;
+pub use report::{DeviceNumbers, Report};
 pub use sizing::{HighWater, probe};

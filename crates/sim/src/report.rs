@@ -58,3 +58,18 @@ impl Report {
         self.ok == self.nworld
     }
 }
+
+/// Numbers of a GPU batch that a run on another device can be predicted from.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct DeviceNumbers {
+    /// invocations that work on a world
+    pub lanes: u32,
+    /// worlds a workgroup
+    pub worlds_per_group: u32,
+    /// dispatches a step
+    pub dispatches: usize,
+    /// workgroup memory of the kernel that uses the most [bytes]
+    pub workgroup_bytes: usize,
+    /// slices that the worlds are split into, so that a buffer fits a binding
+    pub slices: usize,
+}

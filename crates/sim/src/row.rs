@@ -4,7 +4,7 @@ use kiloworld_cpu::Scalar;
 use kiloworld_layout::{Buffer, Data, Field, Sizes, Slice, SliceMut, consts::jnt};
 
 /// The integers that persist: what the user switches and what a step reports.
-const COUNTERS: [Field; 11] = [
+pub(crate) const COUNTERS: [Field; 11] = [
     Field::eq_active,
     Field::ncon,
     Field::ncon_need,
