@@ -1,2 +1,3 @@
 //! tests
+mod constraint;
 mod solver;

@@ -12,6 +12,9 @@ pub mod bias;
 pub mod collision;
 pub mod cone;
 pub mod constraint;
+pub mod constraint_contact;
+pub mod constraint_equality;
+pub mod constraint_row;
 pub mod inertia;
 pub mod integrate;
 pub mod kinematics;
@@ -21,6 +24,7 @@ pub mod noslip;
 pub mod passive;
 pub mod pgs;
 mod real;
+pub mod reference;
 mod rows;
 pub mod solver;
 pub mod transmission;
@@ -44,7 +48,7 @@ pub fn run<T: Scalar>(call: Call, m: &Model<T>, d: &mut Data<T>) {
         Stage::Velocity => velocity::velocity(m, d),
         Stage::Passive => passive::passive(m, d),
         Stage::Bias => bias::bias(m, d),
-        Stage::Reference => constraint::reference(m, d),
+        Stage::Reference => reference::reference(m, d),
         Stage::Actuation => actuation::actuation(m, d),
         Stage::Acceleration => acceleration::acceleration(m, d),
         Stage::Solver => solver::solver(m, d),

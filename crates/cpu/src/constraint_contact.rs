@@ -1,0 +1,123 @@
+//! Rows of contacts: frictionless, elliptic, pyramidal. Twin: `shaders/constraint_contact.wgsl`.
+
+use crate::Scalar;
+use crate::constraint_equality::st_jac;
+use crate::constraint_row::*;
+use crate::math::*;
+use kiloworld_layout::consts::{MINVAL, cnstr, cone, disable};
+use kiloworld_layout::{Data, Model};
+
+/// The bodies of contact `c`.
+fn contact_bodies<T: Scalar>(m: &Model<T>, d: &Data<T>, c: usize) -> (usize, usize) {
+    let (g1, g2) = (id(d.contact_geom[2 * c]), id(d.contact_geom[2 * c + 1]));
+    (id(m.geom_bodyid[g1]), id(m.geom_bodyid[g2]))
+}
+
+/// Number of rows of contact `c`: none in the gap, or where nothing moves the one body against the other.
+pub fn contact_count<T: Scalar>(m: &Model<T>, d: &Data<T>, c: usize) -> usize {
+    if m.opt.disableflags & disable::CONTACT != 0 || c >= id(d.ncon[0]) || d.contact_exclude[c] != 0 {
+        return 0;
+    }
+    let (b1, b2) = contact_bodies(m, d, c);
+    if last_dof(m, b1) == last_dof(m, b2) {
+        return 0;
+    }
+    let dim = id(d.contact_dim[c]);
+    if dim > 1 && m.opt.cone == cone::PYRAMIDAL { 2 * (dim - 1) } else { dim }
+}
+
+/// Fills the rows of contact `c`, from row `r0`.
+pub fn contact_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize) {
+    let dim = id(d.contact_dim[c]);
+    let (b1, b2) = contact_bodies(m, d, c);
+    let (dist, margin) = (d.contact_dist[c], d.contact_includemargin[c]);
+    let solimp = ld_solimp(&d.contact_solimp, c);
+    let solref = ld_solref(&d.contact_solref, c);
+    let imp = impedance(solimp, dist - margin);
+    let kb = spring_damper(m, solref, solimp, true);
+    let tran = m.body_invweight0[2 * b1] + m.body_invweight0[2 * b2];
+    let mu = d.contact_friction[5 * c];
+
+    if dim == 1 {
+        st_row(d, r0, cnstr::CONTACT_FRICTIONLESS, c, dist, margin, T::zero());
+        st_kbip(d, r0, kb, imp);
+        st_regularizer(d, r0, regularizer(imp.0, tran), imp.0);
+        d.contact_mu[c] = T::zero();
+        contact_jac(m, d, c, r0, 1, false);
+    } else if m.opt.cone == cone::PYRAMIDAL {
+        // every edge has the regularizer that makes opposite edges together as stiff as the friction of the elliptic cone
+        let normal = regularizer(imp.0, tran + mu * mu * tran);
+        d.contact_mu[c] = mu * (T::one() / m.opt_impratio[0]).sqrt();
+        let reg = (T::r(2.0) * d.contact_mu[c] * d.contact_mu[c] * normal).max(T::r(MINVAL));
+        for k in 0..2 * (dim - 1) {
+            st_row(d, r0 + k, cnstr::CONTACT_PYRAMIDAL, c, dist, margin, T::zero());
+            st_kbip(d, r0 + k, kb, imp);
+            st_regularizer(d, r0 + k, reg, imp.0);
+        }
+        contact_jac(m, d, c, r0, dim, true);
+    } else {
+        let normal = regularizer(imp.0, tran);
+        let friction = (normal / m.opt_impratio[0]).max(T::r(MINVAL));
+        d.contact_mu[c] = mu * (friction / normal).sqrt();
+        let mut solref_friction = ld_solref(&d.contact_solreffriction, c);
+        if solref_friction[0] == T::zero() && solref_friction[1] == T::zero() {
+            solref_friction = solref;
+        }
+        let kb_friction = spring_damper(m, solref_friction, solimp, false);
+        for k in 0..dim {
+            let (pos, margin) = if k == 0 { (dist, margin) } else { (T::zero(), T::zero()) };
+            st_row(d, r0 + k, cnstr::CONTACT_ELLIPTIC, c, pos, margin, T::zero());
+            st_kbip(d, r0 + k, if k == 0 { kb } else { kb_friction }, imp);
+            let mut reg = normal;
+            if k > 0 {
+                let mu_k = d.contact_friction[5 * c + k - 1];
+                reg = friction * mu * mu / (mu_k * mu_k).max(T::r(MINVAL));
+            }
+            st_regularizer(d, r0 + k, reg, imp.0);
+        }
+        contact_jac(m, d, c, r0, dim, false);
+    }
+}
+
+/// Fills the Jacobian of contact `c`: relative velocity of the second body's point against the first's in the contact
+/// frame, and from the fourth row on relative angular velocity; as they are, or as pyramid edges normal ± μ × tangent.
+fn contact_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize, dim: usize, pyramid: bool) {
+    let (b1, b2) = contact_bodies(m, d, c);
+    let frame = ld9(&d.contact_frame, c);
+    let pos = ld3(&d.contact_pos, c);
+    let offset1 = pos - ld3(&d.subtree_com, id(m.body_rootid[b1]));
+    let offset2 = pos - ld3(&d.subtree_com, id(m.body_rootid[b2]));
+    let nrow = if pyramid { 2 * (dim - 1) } else { dim };
+    let mut n = chain_length(m, b1, b2, false);
+    for k in 0..nrow {
+        zero_row(m, d, r0 + k);
+        d.efc_J_rownnz[r0 + k] = index(n);
+    }
+    let (mut i1, mut i2) = (last_dof(m, b1), last_dof(m, b2));
+    // dofs that move both bodies move the point with both: the rest of the chain is zero
+    while i1 != i2 {
+        let first = i1 > i2;
+        let i = id(i1.max(i2));
+        let (mut jp, mut jr) = point_jac(d, i, if first { offset1 } else { offset2 });
+        if first {
+            (jp, jr) = (-jp, -jr);
+            i1 = m.dof_parentid[i];
+        } else {
+            i2 = m.dof_parentid[i];
+        }
+        (jp, jr) = (frame * jp, frame * jr);
+        n -= 1;
+        if pyramid {
+            for k in 1..dim {
+                let mu = d.contact_friction[5 * c + k - 1];
+                let tangent = mu * (if k < 3 { jp[k] } else { jr[k - 3] });
+                st_jac(m, d, r0 + 2 * k - 2, n, i, jp[0] + tangent);
+                st_jac(m, d, r0 + 2 * k - 1, n, i, jp[0] - tangent);
+            }
+        } else {
+            for k in 0..dim {
+                st_jac(m, d, r0 + k, n, i, if k < 3 { jp[k] } else { jr[k - 3] });
+            }
+        }
+    }
+}

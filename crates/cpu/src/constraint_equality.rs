@@ -1,0 +1,249 @@
+//! Rows of equality constraints: connect, weld, joint, tendon. Twin: `shaders/constraint_equality.wgsl`.
+
+use crate::Scalar;
+use crate::constraint_row::*;
+use crate::math::*;
+use crate::two_float::tf_add3;
+use kiloworld_layout::consts::{cnstr, disable, eq, obj};
+use kiloworld_layout::{Data, Model};
+
+/// Where an object of an equality is fixed: its body, and the fixed point and orientation in the body's frame.
+pub struct Anchor<T> {
+    /// body
+    pub body: usize,
+    /// point in the body's frame [m]
+    pub pos: Vec3<T>,
+    /// orientation in the body's frame
+    pub quat: Quat<T>,
+}
+
+/// The body of an object of equality `e`: `k` is 0 or 1.
+fn eq_body<T: Scalar>(m: &Model<T>, e: usize, k: usize) -> usize {
+    let o = id(if k == 0 { m.eq_obj1id[e] } else { m.eq_obj2id[e] });
+    if m.eq_objtype[e] == obj::SITE { id(m.site_bodyid[o]) } else { o }
+}
+
+/// The anchor of object `k` of equality `e`.
+pub fn eq_anchor<T: Scalar>(m: &Model<T>, e: usize, k: usize) -> Anchor<T> {
+    let body = eq_body(m, e, k);
+    if m.eq_objtype[e] == obj::SITE {
+        let s = id(if k == 0 { m.eq_obj1id[e] } else { m.eq_obj2id[e] });
+        return Anchor { body, pos: ld3(&m.site_pos, s), quat: ld4(&m.site_quat, s) };
+    }
+    let unit = Quat::new(T::one(), T::zero(), T::zero(), T::zero());
+    let data = &m.eq_data[12 * e..12 * e + 12];
+    if m.eq_type[e] == eq::WELD {
+        // a weld keeps the second body's anchor first, then the relative pose in the first body
+        if k == 0 {
+            return Anchor { body, pos: ld3(data, 1), quat: Quat::new(data[6], data[7], data[8], data[9]) };
+        }
+        return Anchor { body, pos: ld3(data, 0), quat: unit };
+    }
+    Anchor { body, pos: ld3(data, k), quat: unit }
+}
+
+/// Number of rows of equality `e` in this world.
+pub fn equality_count<T: Scalar>(m: &Model<T>, d: &Data<T>, e: usize) -> usize {
+    if m.opt.disableflags & disable::EQUALITY != 0 || d.eq_active[e] == 0 {
+        return 0;
+    }
+    match m.eq_type[e] {
+        eq::CONNECT | eq::WELD => {
+            let (b1, b2) = (eq_body(m, e, 0), eq_body(m, e, 1));
+            if last_dof(m, b1) < 0 && last_dof(m, b2) < 0 {
+                0
+            } else if m.eq_type[e] == eq::WELD {
+                6
+            } else {
+                3
+            }
+        }
+        eq::JOINT | eq::TENDON => 1,
+        _ => 0,
+    }
+}
+
+/// Fills the rows of equality `e`, from row `r0`.
+pub fn equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: usize) {
+    match m.eq_type[e] {
+        eq::JOINT => joint_equality_row(m, d, e, r0),
+        eq::TENDON => tendon_equality_row(m, d, e, r0),
+        _ => body_equality_rows(m, d, e, r0),
+    }
+}
+
+/// Difference of two anchors' positions [m]. The sum runs in two-float: what is near zero in it is good to an ulp of the
+/// rotated anchors, not of the world's coordinates.
+fn anchor_difference<T: Scalar>(d: &Data<T>, b1: usize, arm1: Vec3<T>, b2: usize, arm2: Vec3<T>) -> Vec3<T> {
+    let (hi, lo) = tf_add3(ld3(&d.xpos, b1), ld3(&d.xpos_lo, b1), -ld3(&d.xpos, b2));
+    let (hi, lo) = tf_add3(hi, lo - ld3(&d.xpos_lo, b2), arm1);
+    let (hi, lo) = tf_add3(hi, lo, -arm2);
+    hi + lo
+}
+
+/// The vector part of `conj(q2) q1`, from differences: where the two are close nothing cancels.
+fn rotation_difference<T: Scalar>(q1: Quat<T>, q2: Quat<T>) -> Vec3<T> {
+    let side = if q1.dot(&q2) < T::zero() { -T::one() } else { T::one() };
+    let dq = q1 * side - q2;
+    let dv = Vec3::new(dq[1], dq[2], dq[3]);
+    let v2 = Vec3::new(q2[1], q2[2], q2[3]);
+    (dv * q2[0] - v2 * dq[0] - v2.cross(&dv)) * side
+}
+
+/// Half the vector part of `conj(g2) turn g1`.
+pub fn half_relative<T: Scalar>(g1: Quat<T>, g2: Quat<T>, turn: Quat<T>) -> Vec3<T> {
+    let q = quat_mul(quat_mul(quat_conj(g2), turn), g1);
+    Vec3::new(q[1], q[2], q[3]) * T::r(0.5)
+}
+
+/// Fills the rows of a connect or weld: position, then for a weld orientation.
+fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: usize) {
+    let (a1, a2) = (eq_anchor(m, e, 0), eq_anchor(m, e, 1));
+    let weld = m.eq_type[e] == eq::WELD;
+    let nrow = if weld { 6 } else { 3 };
+
+    // residual
+    let (q1, q2) = (ld4(&d.xquat, a1.body), ld4(&d.xquat, a2.body));
+    let (arm1, arm2) = (ld9(&d.xmat, a1.body) * a1.pos, ld9(&d.xmat, a2.body) * a2.pos);
+    let dpos = anchor_difference(d, a1.body, arm1, a2.body, arm2);
+    let (g1, g2) = (quat_mul(q1, a1.quat), quat_mul(q2, a2.quat));
+    let scale = m.eq_data[12 * e + 10];
+    let mut drot = Vec3::zeros();
+    if weld {
+        drot = rotation_difference(g1, g2) * scale;
+    }
+
+    // the rows of an equality share the impedance, of the length of the whole residual
+    let solimp = ld_solimp(&m.eq_solimp, e);
+    let imp = impedance(solimp, (dpos.dot(&dpos) + drot.dot(&drot)).sqrt());
+    let kb = spring_damper(m, ld_solref(&m.eq_solref, e), solimp, true);
+    for k in 0..nrow {
+        let r = r0 + k;
+        let pos = if k < 3 { dpos[k] } else { drot[k - 3] };
+        st_row(d, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero());
+        st_kbip(d, r, kb, imp);
+        let part = usize::from(k >= 3);
+        let diag = m.body_invweight0[2 * a1.body + part] + m.body_invweight0[2 * a2.body + part];
+        st_regularizer(d, r, regularizer(imp.0, diag), imp.0);
+        zero_row(m, d, r);
+    }
+
+    // Jacobian, dof by dof from the last one down
+    let (root1, root2) = (id(m.body_rootid[a1.body]), id(m.body_rootid[a2.body]));
+    let offset1 = ld3(&d.xpos, a1.body) + arm1 - ld3(&d.subtree_com, root1);
+    let offset2 = ld3(&d.xpos, a2.body) + arm2 - ld3(&d.subtree_com, root2);
+    let mut n = chain_length(m, a1.body, a2.body, true);
+    for k in 0..nrow {
+        d.efc_J_rownnz[r0 + k] = index(n);
+    }
+    let (mut i1, mut i2) = (last_dof(m, a1.body), last_dof(m, a2.body));
+    while i1 >= 0 || i2 >= 0 {
+        let last = i1.max(i2);
+        let i = id(last);
+        let jp;
+        let mut jr = Vec3::zeros();
+        if last == i1 && last == i2 {
+            // a dof that moves both turns one point about the other
+            jp = ld3(&d.cdof, 2 * i).cross(&dpos);
+        } else if last == i1 {
+            (jp, jr) = point_jac(d, i, offset1);
+        } else {
+            let (p, r) = point_jac(d, i, offset2);
+            (jp, jr) = (-p, -r);
+        }
+        if last == i1 {
+            i1 = m.dof_parentid[i];
+        }
+        if last == i2 {
+            i2 = m.dof_parentid[i];
+        }
+        n -= 1;
+        for k in 0..3 {
+            st_jac(m, d, r0 + k, n, i, jp[k]);
+        }
+        if weld {
+            let q = half_relative(g1, g2, Quat::new(T::zero(), jr[0], jr[1], jr[2])) * scale;
+            for k in 0..3 {
+                st_jac(m, d, r0 + 3 + k, n, i, q[k]);
+            }
+        }
+    }
+}
+
+/// Sets nonzero `n` of row `r`.
+#[inline(always)]
+pub fn st_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, n: usize, col: usize, value: T) {
+    d.efc_J[r * m.size.nvpad + col] = value;
+    d.efc_J_colind[r * m.size.nv + n] = index(col);
+}
+
+/// Value and derivative of the polynomial of equality `e` at `x`.
+fn eq_poly<T: Scalar>(m: &Model<T>, e: usize, x: T) -> (T, T) {
+    let c = &m.eq_data[12 * e..12 * e + 5];
+    (
+        c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4]))),
+        c[1] + x * (c[2] * T::r(2.0) + x * (c[3] * T::r(3.0) + x * c[4] * T::r(4.0))),
+    )
+}
+
+/// How far joint `j` is from its reference position.
+fn joint_offset<T: Scalar>(m: &Model<T>, d: &Data<T>, j: usize) -> T {
+    let a = id(m.jnt_qposadr[j]);
+    (d.qpos[a] - m.qpos0[a]) + d.qpos_lo[a]
+}
+
+/// Fills the row that ties one joint to another by a polynomial, or holds it.
+fn joint_equality_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r: usize) {
+    let j1 = id(m.eq_obj1id[e]);
+    let v1 = id(m.jnt_dofadr[j1]);
+    let mut pos = joint_offset(m, d, j1);
+    let mut diag = m.dof_invweight0[v1];
+    zero_row(m, d, r);
+    if m.eq_obj2id[e] < 0 {
+        pos -= m.eq_data[12 * e];
+        push_nonzero(m, d, r, v1, T::one());
+    } else {
+        let j2 = id(m.eq_obj2id[e]);
+        let v2 = id(m.jnt_dofadr[j2]);
+        let (value, slope) = eq_poly(m, e, joint_offset(m, d, j2));
+        pos -= value;
+        diag += m.dof_invweight0[v2];
+        if v1 < v2 {
+            push_nonzero(m, d, r, v1, T::one());
+            push_nonzero(m, d, r, v2, -slope);
+        } else {
+            push_nonzero(m, d, r, v2, -slope);
+            push_nonzero(m, d, r, v1, T::one());
+        }
+    }
+    let (solref, solimp) = (ld_solref(&m.eq_solref, e), ld_solimp(&m.eq_solimp, e));
+    st_scalar_row(m, d, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero(), diag, solref, solimp, true);
+}
+
+/// Fills the row that ties one tendon's length to another's by a polynomial, or holds it.
+fn tendon_equality_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r: usize) {
+    let nv = m.size.nv;
+    let t1 = id(m.eq_obj1id[e]);
+    let mut pos = d.ten_length[t1] - m.tendon_length0[t1];
+    let mut diag = m.tendon_invweight0[t1];
+    let mut t2 = t1;
+    let mut slope = T::zero();
+    if m.eq_obj2id[e] < 0 {
+        pos -= m.eq_data[12 * e];
+    } else {
+        t2 = id(m.eq_obj2id[e]);
+        let value;
+        (value, slope) = eq_poly(m, e, d.ten_length[t2] - m.tendon_length0[t2]);
+        pos -= value;
+        diag += m.tendon_invweight0[t2];
+    }
+    zero_row(m, d, r);
+    for i in 0..nv {
+        let v = d.ten_J[t1 * nv + i] - slope * d.ten_J[t2 * nv + i];
+        if v != T::zero() {
+            push_nonzero(m, d, r, i, v);
+        }
+    }
+    let (solref, solimp) = (ld_solref(&m.eq_solref, e), ld_solimp(&m.eq_solimp, e));
+    st_scalar_row(m, d, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero(), diag, solref, solimp, true);
+}
