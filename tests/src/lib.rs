@@ -1,4 +1,6 @@
 //! The harness that the tests share: goldens, comparison.
 
 #![expect(clippy::cast_possible_truncation, reason = "counts in golden files are small")]
+pub mod adapter;
 pub mod golden;
+pub mod models;

@@ -1,3 +1,4 @@
 //! tests
 mod constraint;
+mod layout;
 mod solver;

@@ -178,13 +178,18 @@ impl GpuBatch {
     /// Compiles the kernels of these calls, so that the first step is not slower than the rest.
     pub fn prepare(&mut self, calls: &[Call]) -> Result<(), GpuError> {
         for &call in calls {
-            for kernel in kernels(call.stage, &self.model.opt) {
-                if kernel.repeat > 0 && !self.pipelines.contains_key(&kernel) {
-                    let linked = self.shaders.link(kernel.file, &self.module)?;
-                    let label = if kernel.entry == "main" { kernel.file } else { kernel.entry };
-                    self.pipelines.insert(kernel, self.gpu.pipeline(label, &linked, kernel.entry)?);
-                }
+            for kernel in kernels(call.stage, &self.model.opt).into_iter().filter(|k| k.repeat > 0) {
+                self.compile(kernel)?;
             }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn compile(&mut self, kernel: Kernel) -> Result<(), GpuError> {
+        if !self.pipelines.contains_key(&kernel) {
+            let linked = self.shaders.link(kernel.file, &self.module)?;
+            let label = if kernel.entry == "main" { kernel.file } else { kernel.entry };
+            self.pipelines.insert(kernel, self.gpu.pipeline(label, &linked, kernel.entry)?);
         }
         Ok(())
     }

@@ -50,6 +50,13 @@ impl GpuBatch {
         Ok(self.dispatches(calls)?.len() * self.slices.len())
     }
 
+    /// Runs one entry point of a shader file, once.
+    pub fn run_kernel(&mut self, file: &'static str, entry: &'static str, arg: u32) -> Result<(), GpuError> {
+        let kernel = Kernel { file, entry, repeat: 1 };
+        self.compile(kernel)?;
+        self.send(&[Dispatch { kernel, stage: Stage::Load, argument: arg.min(ARGUMENTS - 1) }], 1).map(drop)
+    }
+
     fn dispatches(&self, calls: &[Call]) -> Result<Vec<Dispatch>, GpuError> {
         let mut list = Vec::new();
         for &call in calls {
