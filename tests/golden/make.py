@@ -1,10 +1,6 @@
 """Goldens from MuJoCo: compiled fields, and every stage's output at given states.
 
-<<<<<<< HEAD
-Usage: make.py [--check] OUT_DIR MODEL.xml [MODEL.xml ...]      (needs mujoco==4.0.0 and numpy)
-=======
-Usage: make.py OUT_DIR [--states N] [--steps N] MODEL.xml [MODEL.xml ...]      (needs mujoco==4.0.0 and numpy)
->>>>>>> 261afe9 (Constraint rows and reference accelerations on the CPU, held against MuJoCo to 1e-9)
+Usage: make.py [--check] [--states N] [--steps N] OUT_DIR MODEL.xml [MODEL.xml ...]      (needs mujoco==4.0.0 and numpy)
 
 Writes OUT_DIR/NAME.npz for each model, NAME being the file's stem, with the keys
   model/FIELD      a compiled field by MuJoCo's name (opt and stat members as opt_X and stat_X)
@@ -168,8 +164,19 @@ def check(path, golden):
 
 
 def main(args):
-    checking = args[0] == "--check"
-    target, *names = args[1:] if checking else args
+    global NSTATE, NTRAJ
+    checking = False
+    while args[0].startswith("--"):
+        option, *args = args
+        if option == "--check":
+            checking = True
+        elif option == "--states":
+            NSTATE, *args = int(args[0]), *args[1:]
+        elif option == "--steps":
+            NTRAJ, *args = int(args[0]), *args[1:]
+        else:
+            sys.exit(f"unknown option {option}")
+    target, *names = args
     target = pathlib.Path(target)
     target.mkdir(parents=True, exist_ok=True)
     faults = 0
@@ -185,19 +192,4 @@ def main(args):
 
 
 if __name__ == "__main__":
-<<<<<<< HEAD
     sys.exit(main(sys.argv[1:]))
-=======
-    target = pathlib.Path(sys.argv[1])
-    target.mkdir(parents=True, exist_ok=True)
-    args = sys.argv[2:]
-    while args[0].startswith("--"):
-        value = int(args[1])
-        if args[0] == "--states":
-            NSTATE = value
-        else:
-            NTRAJ = value
-        args = args[2:]
-    for name in args:
-        make(pathlib.Path(name), target)
->>>>>>> 261afe9 (Constraint rows and reference accelerations on the CPU, held against MuJoCo to 1e-9)
