@@ -1,9 +1,15 @@
 //! MJCF text to a typed specification, with the position of everything that can be wrong.
 
+mod dom;
 pub mod error;
+pub mod include;
+mod read;
+mod schema;
 pub mod span;
 pub mod spec;
 
 pub use error::{Error, ErrorKind, Errors, Warning};
+pub use include::{Files, Load, NoFiles};
+pub use read::{read_path, read_reader, read_str, read_with};
 pub use span::{At, LineCol, Source, Sources, Span};
 pub use spec::Spec;

@@ -1,0 +1,190 @@
+//! From the document to the specification: the list of sections, in the order in which they depend on each other.
+
+mod actuator;
+mod asset;
+mod attr;
+mod constraint;
+mod defaults;
+mod misc;
+mod names;
+mod option;
+mod replicate;
+mod tree;
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::dom::Node;
+use crate::error::{Error, ErrorKind, Errors, Warning};
+use crate::include::{self, Files, Load, NoFiles};
+use crate::schema::Schema;
+use crate::span::{Sources, Span};
+use crate::spec::{Spec, Unsupported};
+
+use defaults::Classes;
+use names::Names;
+
+/// More errors than these help nobody.
+const MAX_ERRORS: usize = 100;
+
+/// What every part of the reader writes to.
+pub(crate) struct Cx<'l> {
+    pub(crate) sources: Sources,
+    pub(crate) errors: Vec<Error>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) loader: &'l dyn Load,
+}
+
+impl Cx<'_> {
+    /// Notes an error.
+    pub(crate) fn error(&mut self, span: Span, kind: ErrorKind, remedy: Option<String>) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(Error::new(&self.sources, span, kind, remedy));
+        }
+    }
+
+    /// Notes a warning.
+    pub(crate) fn warn(&mut self, span: Span, kind: ErrorKind, remedy: Option<String>) {
+        if self.warnings.len() < MAX_ERRORS {
+            self.warnings.push(Error::new(&self.sources, span, kind, remedy));
+        }
+    }
+
+    /// A required attribute; its absence is an error.
+    pub(crate) fn required(&mut self, node: &Node, name: &str) -> String {
+        match node.text(name) {
+            Some(text) => text.to_owned(),
+            None => {
+                let kind = ErrorKind::MissingAttribute { attribute: name.to_owned(), element: node.tag.clone() };
+                self.error(node.span, kind, None);
+                String::new()
+            }
+        }
+    }
+
+    /// Two attributes of which only one may be there.
+    pub(crate) fn exclusive(&mut self, node: &Node, first: &str, second: &str) {
+        if let (Some(_), Some(_), Some(at)) = (node.text(first), node.text(second), node.attr(second)) {
+            let (first, second) = (first.to_owned(), second.to_owned());
+            self.error(at.span, ErrorKind::Conflict { first, second, element: node.tag.clone() }, None);
+        }
+    }
+}
+
+/// What the sections share.
+pub(crate) struct Reader<'c, 'l> {
+    cx: &'c mut Cx<'l>,
+    spec: Spec,
+    classes: Classes,
+    names: Names,
+}
+
+impl Reader<'_, '_> {
+    /// Keeps a feature by name that the model compiler has to refuse.
+    fn unsupported(&mut self, feature: impl Into<String>, node: &Node) {
+        self.spec.unsupported.push(Unsupported { feature: feature.into(), name: node.owned("name"), span: node.span });
+    }
+
+    /// All sections of one kind below the root.
+    fn sections<'n>(root: &'n Node, tag: &'static str) -> impl Iterator<Item = &'n Node> {
+        root.children.iter().filter(move |c| c.tag == tag)
+    }
+
+    fn read(&mut self, root: &Node) {
+        self.spec.model = root.owned("model");
+        Self::sections(root, "compiler").for_each(|n| self.compiler(n));
+        Self::sections(root, "option").for_each(|n| self.option(n));
+        Self::sections(root, "size").for_each(|n| self.size(n));
+        Self::sections(root, "statistic").for_each(|n| self.statistic(n));
+        Self::sections(root, "default").for_each(|n| self.defaults(n));
+        Self::sections(root, "custom").for_each(|n| self.custom(n));
+        Self::sections(root, "extension").for_each(|n| self.extension(n));
+        Self::sections(root, "asset").for_each(|n| self.assets(n));
+        self.world(root);
+        Self::sections(root, "deformable").for_each(|n| self.deformable(n));
+        Self::sections(root, "contact").for_each(|n| self.contact(n));
+        Self::sections(root, "tendon").for_each(|n| self.tendon(n));
+        Self::sections(root, "equality").for_each(|n| self.equality(n));
+        Self::sections(root, "actuator").for_each(|n| self.actuator(n));
+        Self::sections(root, "sensor").for_each(|n| self.sensor(n));
+        Self::sections(root, "keyframe").for_each(|n| self.keyframe(n));
+        self.check_references();
+    }
+}
+
+fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
+    let Some(root) = include::open(cx, text, name, path) else { return Spec::default() };
+    if root.tag != "mujoco" {
+        let remedy = match root.tag.as_str() {
+            "robot" => "this is a URDF file; convert it to MJCF",
+            "mujocoinclude" => "this file is a part; read the file that includes it",
+            _ => "an MJCF file is one element <mujoco>…</mujoco>",
+        };
+        cx.error(root.span, ErrorKind::WrongRoot(root.tag), Some(remedy.into()));
+        return Spec::default();
+    }
+    Schema::get().check(cx, &root);
+    let mut reader = Reader { cx, spec: Spec::default(), classes: Classes::new(), names: Names::default() };
+    reader.read(&root);
+    reader.spec
+}
+
+/// Reads a model's main file and what it includes.
+///
+/// # Errors
+/// Everything found wrong, with file, line and column.
+pub fn read_path(path: &Path) -> Result<(Spec, Vec<Warning>), Errors> {
+    let name = path.to_string_lossy().into_owned();
+    match Files.load(path) {
+        Ok(text) => read_with(text, &name, path, &Files),
+        Err(e) => {
+            let mut sources = Sources::default();
+            sources.add(name, "");
+            let remedy = Some("give the path of an MJCF file".into());
+            let error = Error::new(&sources, Span::default(), ErrorKind::Io(e.to_string()), remedy);
+            Err(Errors { errors: vec![error], sources })
+        }
+    }
+}
+
+/// Reads a model that stands alone, without files.
+///
+/// # Errors
+/// Everything found wrong, with line and column.
+pub fn read_str(text: &str, name: &str) -> Result<(Spec, Vec<Warning>), Errors> {
+    read_with(text.to_owned(), name, Path::new(name), &NoFiles)
+}
+
+/// Reads a model that stands alone from an open file, a socket, an archive …
+///
+/// # Errors
+/// Everything found wrong, with line and column.
+pub fn read_reader(mut reader: impl Read, name: &str) -> Result<(Spec, Vec<Warning>), Errors> {
+    let mut bytes = Vec::new();
+    match reader.read_to_end(&mut bytes) {
+        Ok(_) => read_str(&String::from_utf8_lossy(&bytes), name),
+        Err(e) => {
+            let mut sources = Sources::default();
+            sources.add(name, "");
+            let error = Error::new(&sources, Span::default(), ErrorKind::Io(e.to_string()), None);
+            Err(Errors { errors: vec![error], sources })
+        }
+    }
+}
+
+/// Reads a model from text, with included files from anywhere: memory, an archive, the file system ([`Files`]).
+/// `name` is shown in messages, `path` is what names of included files are relative to.
+///
+/// # Errors
+/// Everything found wrong, with file, line and column.
+pub fn read_with(text: String, name: &str, path: &Path, loader: &dyn Load) -> Result<(Spec, Vec<Warning>), Errors> {
+    let mut cx = Cx { sources: Sources::default(), errors: Vec::new(), warnings: Vec::new(), loader };
+    let mut spec = read(&mut cx, text, name, path);
+    if cx.errors.is_empty() {
+        spec.sources = cx.sources;
+        return Ok((spec, cx.warnings));
+    }
+    cx.errors.sort_by_key(|e| (e.span.file, e.span.start));
+    cx.errors.dedup();
+    Err(Errors { errors: cx.errors, sources: cx.sources })
+}

@@ -1,0 +1,284 @@
+//! Actuators. A class has a single actuator default, which any of the shortcuts may write; a shortcut takes its own
+//! parameters from a default written with the same shortcut, or from a `general` one of the same gain type.
+
+use super::Reader;
+use super::defaults::Class;
+use crate::dom::Node;
+use crate::span::At;
+use crate::spec::{
+    Actuator, ActuatorKind, BiasType, DynType, GainType, General, Interp, Position, Transmission, Velocity,
+};
+
+/// All actuator elements.
+const TAGS: [&str; 13] = [
+    "general",
+    "motor",
+    "position",
+    "velocity",
+    "intvelocity",
+    "orientation",
+    "pid",
+    "damper",
+    "cylinder",
+    "muscle",
+    "adhesion",
+    "dcmotor",
+    "plugin",
+];
+
+/// Whether a tag is that of an actuator.
+pub(super) fn is_actuator(tag: &str) -> bool {
+    TAGS.contains(&tag)
+}
+
+/// The actuator default of a class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ActuatorDefault {
+    /// attributes that all actuators share, and the element it is written with
+    pub(super) actuator: Actuator,
+    /// the same as parameters of `general`
+    raw: General,
+    /// this class says something itself (it does not only inherit)
+    pub(super) written: bool,
+}
+
+impl Reader<'_, '_> {
+    /// An actuator in a default class.
+    pub(super) fn actuator_default(&mut self, node: &Node, class: &mut Class, _id: usize) {
+        let base = class.actuator.clone();
+        let from = self.source(&base, class.parent, &node.tag);
+        let mut actuator = Self::actuator_attrs(node, &base.actuator);
+        actuator.kind = self.kind(node, &from, base.raw);
+        let raw = raw(&actuator.kind, base.raw);
+        class.actuator = ActuatorDefault { actuator, raw, written: true };
+    }
+
+    /// The nearest class default that a shortcut can take its parameters from.
+    fn source(&self, own: &ActuatorDefault, mut parent: Option<usize>, tag: &str) -> ActuatorDefault {
+        let mut from = own.clone();
+        loop {
+            if fits(&from.actuator.kind, from.raw, tag) {
+                return from;
+            }
+            let Some(id) = parent else { return ActuatorDefault::default() };
+            let class = self.classes.get(id);
+            from = class.actuator.clone();
+            parent = class.parent;
+        }
+    }
+
+    pub(super) fn actuator(&mut self, section: &Node) {
+        for element in section.children.iter().filter(|c| is_actuator(&c.tag)) {
+            for node in &self.copies("actuator", element) {
+                self.one_actuator(node);
+            }
+        }
+    }
+
+    fn one_actuator(&mut self, node: &Node) {
+        let class = self.class_of(node, 0);
+        let Class { actuator: base, parent, .. } = self.classes.get(class).clone();
+        let from = self.source(&base, parent, &node.tag);
+        let mut actuator = Self::actuator_attrs(node, &base.actuator);
+        actuator.name = node.owned("name");
+        self.define("actuator", actuator.name.as_deref(), node);
+        actuator.kind = self.kind(node, &from, base.raw);
+        actuator.transmission = self.transmission(node);
+        if !matches!(actuator.kind, ActuatorKind::Position(_) | ActuatorKind::General(_)) {
+            actuator.inheritrange = 0.0;
+        }
+        if let ActuatorKind::Other(tag) = &actuator.kind {
+            self.unsupported(format!("actuator/{tag}"), node);
+        }
+        self.refer_all(node);
+        self.spec.actuators.push(actuator);
+    }
+
+    /// What the actuator acts on.
+    fn transmission(&mut self, node: &Node) -> Transmission {
+        let targets = ["joint", "jointinparent", "tendon", "site", "body", "cranksite"];
+        let named: Vec<&str> = targets.into_iter().filter(|t| node.text(t).is_some()).collect();
+        if let [first, second, ..] = named[..] {
+            self.cx.exclusive(node, first, second);
+        }
+        let Some(&target) = named.first() else {
+            if node.tag != "plugin" {
+                self.incomplete(
+                    node,
+                    "the actuator acts on nothing",
+                    "give `joint`, `jointinparent`, `tendon` or `site`",
+                );
+            }
+            return Transmission::None;
+        };
+        let name = node.owned(target).unwrap_or_default();
+        match target {
+            "joint" => Transmission::Joint(name),
+            "jointinparent" => Transmission::JointInParent(name),
+            "tendon" => Transmission::Tendon(name),
+            "site" => Transmission::Site(name, node.owned("refsite")),
+            "body" => Transmission::Body(name),
+            _ => Transmission::SliderCrank(name, node.owned("slidersite")),
+        }
+    }
+
+    /// The attributes that all actuators share, over those of a class.
+    fn actuator_attrs(node: &Node, base: &Actuator) -> Actuator {
+        let mut a = Actuator { at: At::of(&base.at, node), ..base.clone() };
+        node.set_int("group", &mut a.group);
+        node.tri("ctrllimited", &mut a.ctrllimited);
+        node.over("ctrlrange", &mut a.ctrlrange);
+        node.tri("forcelimited", &mut a.forcelimited);
+        node.over("forcerange", &mut a.forcerange);
+        node.tri("actlimited", &mut a.actlimited);
+        node.over("actrange", &mut a.actrange);
+        node.over("lengthrange", &mut a.lengthrange);
+        node.over("gear", &mut a.gear);
+        node.set("cranklength", &mut a.cranklength);
+        node.over("damping", &mut a.damping);
+        node.set("armature", &mut a.armature);
+        node.set("inheritrange", &mut a.inheritrange);
+        node.set_int("nsample", &mut a.nsample);
+        node.word(
+            "interp",
+            &[("zoh", Interp::Zoh), ("linear", Interp::Linear), ("cubic", Interp::Cubic)],
+            &mut a.interp,
+        );
+        node.set("delay", &mut a.delay);
+        if let Some(user) = node.list("user") {
+            a.user = user;
+        }
+        a
+    }
+
+    /// The element's own parameters: `from` is where a shortcut starts, `raw` where `general` starts.
+    fn kind(&mut self, node: &Node, from: &ActuatorDefault, raw: General) -> ActuatorKind {
+        match node.tag.as_str() {
+            "general" => ActuatorKind::General(general(node, raw)),
+            "motor" => ActuatorKind::Motor,
+            "position" => ActuatorKind::Position(self.position(node, from)),
+            "velocity" => {
+                let mut v = Velocity::default();
+                match from.actuator.kind {
+                    ActuatorKind::Velocity(known) => v = known,
+                    ActuatorKind::General(_) if from.written => v.kv = from.raw.gainprm[0],
+                    _ => {}
+                }
+                node.set("kv", &mut v.kv);
+                ActuatorKind::Velocity(v)
+            }
+            tag => ActuatorKind::Other(tag.to_owned()),
+        }
+    }
+
+    fn position(&mut self, node: &Node, from: &ActuatorDefault) -> Position {
+        let mut p = Position::default();
+        match &from.actuator.kind {
+            ActuatorKind::Position(known) => p = *known,
+            ActuatorKind::General(g) => {
+                p.kp = g.gainprm[0];
+                p.kv = (-g.biasprm[2]).max(0.0);
+                p.dampratio = g.biasprm[2].max(0.0);
+                if g.dyntype == DynType::FilterExact {
+                    p.timeconst = g.dynprm[0];
+                }
+            }
+            _ => {}
+        }
+        self.cx.exclusive(node, "kv", "dampratio");
+        self.cx.exclusive(node, "ctrlrange", "inheritrange");
+        node.set("kp", &mut p.kp);
+        if let Some(kv) = node.real("kv") {
+            (p.kv, p.dampratio) = (kv, 0.0);
+        }
+        if let Some(ratio) = node.real("dampratio") {
+            (p.kv, p.dampratio) = (0.0, ratio);
+        }
+        node.set("timeconst", &mut p.timeconst);
+        for (name, value) in [("kv", p.kv), ("dampratio", p.dampratio), ("timeconst", p.timeconst)] {
+            if value < 0.0 && node.attr(name).is_some() {
+                self.incomplete(node, &format!("`{name}` cannot be negative"), "give a value of 0 or more");
+            }
+        }
+        p
+    }
+}
+
+/// Whether a default can give a shortcut its parameters.
+fn fits(kind: &ActuatorKind, raw: General, tag: &str) -> bool {
+    match kind {
+        ActuatorKind::General(_) => tag == "general" || raw.gaintype == GainType::Fixed,
+        ActuatorKind::Motor => tag == "motor",
+        ActuatorKind::Position(_) => tag == "position",
+        ActuatorKind::Velocity(_) => tag == "velocity",
+        ActuatorKind::Other(other) => tag == other,
+    }
+}
+
+/// A shortcut as parameters of `general`: what a `general` inherits from it.
+fn raw(kind: &ActuatorKind, before: General) -> General {
+    let mut g = General::default();
+    match kind {
+        ActuatorKind::General(own) => g = *own,
+        ActuatorKind::Motor => {}
+        ActuatorKind::Position(p) => {
+            g.gainprm[0] = p.kp;
+            g.biastype = BiasType::Affine;
+            g.biasprm[1] = -p.kp;
+            // a positive value stands for a damping ratio, as in MuJoCo
+            g.biasprm[2] = if p.dampratio > 0.0 { p.dampratio } else { -p.kv };
+            if p.timeconst > 0.0 {
+                g.dyntype = DynType::FilterExact;
+                g.dynprm[0] = p.timeconst;
+            }
+        }
+        ActuatorKind::Velocity(v) => {
+            g.gainprm[0] = v.kv;
+            g.biastype = BiasType::Affine;
+            g.biasprm[2] = -v.kv;
+        }
+        // a `general` below such a class is of no known kind; it keeps what was there
+        ActuatorKind::Other(_) => g = before,
+    }
+    g
+}
+
+/// The parameters of `general` over those of a class.
+fn general(node: &Node, mut g: General) -> General {
+    let dynamics = [
+        ("none", DynType::None),
+        ("integrator", DynType::Integrator),
+        ("filter", DynType::Filter),
+        ("filterexact", DynType::FilterExact),
+        ("pid", DynType::Pid),
+        ("dcmotor", DynType::DcMotor),
+        ("muscle", DynType::Muscle),
+        ("user", DynType::User),
+    ];
+    let gains = [
+        ("fixed", GainType::Fixed),
+        ("affine", GainType::Affine),
+        ("muscle", GainType::Muscle),
+        ("dcmotor", GainType::DcMotor),
+        ("pid", GainType::Pid),
+        ("so3", GainType::So3),
+        ("user", GainType::User),
+    ];
+    let biases = [
+        ("none", BiasType::None),
+        ("affine", BiasType::Affine),
+        ("muscle", BiasType::Muscle),
+        ("dcmotor", BiasType::DcMotor),
+        ("so3", BiasType::So3),
+        ("user", BiasType::User),
+    ];
+    node.word("dyntype", &dynamics, &mut g.dyntype);
+    node.word("gaintype", &gains, &mut g.gaintype);
+    node.word("biastype", &biases, &mut g.biastype);
+    node.over("dynprm", &mut g.dynprm);
+    node.over("gainprm", &mut g.gainprm);
+    node.over("biasprm", &mut g.biasprm);
+    node.set_int("actdim", &mut g.actdim);
+    node.flag("actearly", &mut g.actearly);
+    g
+}

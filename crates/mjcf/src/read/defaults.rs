@@ -1,0 +1,110 @@
+//! Default classes: each starts as a copy of its parent, then takes what it says itself.
+
+use super::Reader;
+use super::actuator::ActuatorDefault;
+use crate::dom::Node;
+use crate::error::ErrorKind;
+use crate::schema::suggest;
+use crate::spec::{Equality, Geom, Joint, Pair, Site, Tendon};
+
+/// What a class gives to the elements that use it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Class {
+    pub(super) name: String,
+    pub(super) parent: Option<usize>,
+    pub(super) joint: Joint,
+    pub(super) geom: Geom,
+    pub(super) site: Site,
+    pub(super) pair: Pair,
+    pub(super) equality: Equality,
+    pub(super) tendon: Tendon,
+    pub(super) actuator: ActuatorDefault,
+    /// `mesh/scale`
+    pub(super) mesh_scale: Option<[f64; 3]>,
+}
+
+/// All classes; the first is the one that everything inherits from.
+#[derive(Debug)]
+pub(super) struct Classes {
+    all: Vec<Class>,
+}
+
+/// The name of the outermost class.
+const MAIN: &str = "main";
+
+impl Classes {
+    pub(super) fn new() -> Self {
+        Self { all: vec![Class { name: MAIN.into(), ..Class::default() }] }
+    }
+
+    pub(super) fn get(&self, id: usize) -> &Class {
+        &self.all[id]
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.all.iter().position(|c| c.name == name)
+    }
+}
+
+impl Reader<'_, '_> {
+    /// The outermost `default` sections, which all speak of the class "main".
+    pub(super) fn defaults(&mut self, node: &Node) {
+        if let Some(class) = node.attr("class").filter(|a| !a.value.is_empty() && a.value != MAIN) {
+            let remedy = format!("put it inside: <default><default class=\"{}\">…</default></default>", class.value);
+            let kind = ErrorKind::BadValue("the outermost default class cannot be renamed".into());
+            self.cx.error(class.span, kind, Some(remedy));
+        }
+        self.class(node, 0);
+    }
+
+    fn class(&mut self, node: &Node, id: usize) {
+        for child in node.children.iter().filter(|c| c.tag != "default") {
+            let mut class = self.classes.all[id].clone();
+            match child.tag.as_str() {
+                "joint" => class.joint = self.joint_attrs(child, &class.joint),
+                "geom" => class.geom = self.geom_attrs(child, &class.geom),
+                "site" => class.site = self.site_attrs(child, &class.site),
+                "pair" => class.pair = Self::pair_attrs(child, &class.pair),
+                "equality" => class.equality = Self::equality_attrs(child, &class.equality),
+                "tendon" => class.tendon = Self::tendon_attrs(child, &class.tendon),
+                "mesh" => class.mesh_scale = child.exact("scale").or(class.mesh_scale),
+                tag if super::actuator::is_actuator(tag) => self.actuator_default(child, &mut class, id),
+                _ => {}
+            }
+            self.classes.all[id] = class;
+        }
+        for child in node.children.iter().filter(|c| c.tag == "default") {
+            let name = child.owned("class").unwrap_or_default();
+            let span = child.attr("class").map_or(child.span, |a| a.span);
+            if name.is_empty() {
+                let kind = ErrorKind::MissingAttribute { attribute: "class".into(), element: "default".into() };
+                self.cx.error(span, kind, Some("only the outermost default class goes without a name".into()));
+            } else if self.classes.find(&name).is_some() {
+                let kind = ErrorKind::Duplicate { name: name.clone(), kind: "default class".into() };
+                self.cx.error(span, kind, Some("give each class one <default class=…>".into()));
+            }
+            let mut class = Class { name, parent: Some(id), ..self.classes.all[id].clone() };
+            class.actuator.written = false;
+            self.classes.all.push(class);
+            let new = self.classes.all.len() - 1;
+            self.class(child, new);
+        }
+    }
+
+    /// The class that an element uses: its own, or else the one around it.
+    pub(super) fn class_of(&mut self, node: &Node, around: usize) -> usize {
+        self.class_named(node, "class").unwrap_or(around)
+    }
+
+    /// The class that an attribute names.
+    pub(super) fn class_named(&mut self, node: &Node, attr: &str) -> Option<usize> {
+        let a = node.attr(attr).filter(|a| !a.value.is_empty())?;
+        let found = self.classes.find(&a.value);
+        if found.is_none() {
+            let remedy = suggest(&a.value, self.classes.all.iter().map(|c| c.name.as_str()));
+            let kind = ErrorKind::Dangling { name: a.value.clone(), kind: "default class".into() };
+            self.cx.error(a.span, kind, remedy);
+        }
+        found
+    }
+}
