@@ -45,11 +45,14 @@ impl Golden {
         Self { arrays }
     }
 
-    /// Reads `NAME.npz` from the folder that `KILOWORLD_GOLD` names, else from `tests/golden`.
+    /// Reads `NAME.npz` from `tests/golden`, else from the folder that `KILOWORLD_GOLDEN` names (goldens of the corpus).
     pub fn named(name: &str) -> Self {
-        let dir = std::env::var_os("KILOWORLD_GOLD")
-            .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("golden"), std::path::PathBuf::from);
-        Self::read(&dir.join(format!("{name}.npz")))
+        let file = format!("{name}.npz");
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+        let there = std::env::var_os("KILOWORLD_GOLDEN").or_else(|| std::env::var_os("KILOWORLD_GOLD"));
+        let there = there.map(std::path::PathBuf::from);
+        let folder = [Some(here), there].into_iter().flatten().find(|d| d.join(&file).exists());
+        Self::read(&folder.unwrap_or_default().join(file))
     }
 
     /// The array of a key; panics with the key's name where there is none.

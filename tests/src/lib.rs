@@ -2,5 +2,9 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "counts in golden files are small")]
 pub mod adapter;
+pub mod compare;
 pub mod golden;
 pub mod models;
+pub mod poison;
+pub mod stage;
+pub mod tolerance;

@@ -2,3 +2,4 @@
 mod constraint;
 mod layout;
 mod solver;
+mod stages;

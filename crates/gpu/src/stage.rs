@@ -25,7 +25,6 @@ pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
     match stage {
         Stage::Load => Vec::new(),
         Stage::ComPos => vec![Kernel { entry: "main_com_pos", ..Kernel::once("kinematics") }],
-        Stage::Reference => vec![Kernel { entry: "main_reference", ..Kernel::once("constraint") }],
         Stage::Solver => vec![
             Kernel::once("solver_init"),
             Kernel { repeat: times(opt.iterations), ..Kernel::once("solver_iter") },
