@@ -13,7 +13,8 @@ macro_rules! shaders {
 
 /// Every file of `shaders/` by its stem, sorted.
 pub const SHADERS: &[(&str, &str)] = shaders! {
-"reference"};
+    // one a line, sorted
+};
 
 /// The environment variable that names a folder to read shaders from.
 pub const SHADERS_VARIABLE: &str = "KILOWORLD_SHADERS";
