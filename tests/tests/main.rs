@@ -1,5 +1,7 @@
 //! tests
+mod batch_bits;
 mod constraint;
 mod layout;
+mod mirror;
 mod solver;
 mod stages;
