@@ -24,7 +24,7 @@ pub(crate) struct Node {
     /// the start tag, without its closing bracket
     pub(crate) span: Span,
     pub(crate) attrs: Vec<Attr>,
-    pub(crate) children: Vec<Node>,
+    pub(crate) children: Vec<Self>,
 }
 
 impl Node {

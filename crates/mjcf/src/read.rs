@@ -102,11 +102,11 @@ impl Reader<'_, '_> {
         Self::sections(root, "asset").for_each(|n| self.assets(n));
         self.world(root);
         Self::sections(root, "deformable").for_each(|n| self.deformable(n));
-        Self::sections(root, "contact").for_each(|n| self.contact(n));
-        Self::sections(root, "tendon").for_each(|n| self.tendon(n));
-        Self::sections(root, "equality").for_each(|n| self.equality(n));
-        Self::sections(root, "actuator").for_each(|n| self.actuator(n));
-        Self::sections(root, "sensor").for_each(|n| self.sensor(n));
+        self.contact(root);
+        self.tendon(root);
+        self.equality(root);
+        self.actuator(root);
+        self.sensor(root);
         Self::sections(root, "keyframe").for_each(|n| self.keyframe(n));
         self.check_references();
     }

@@ -38,19 +38,24 @@ pub(super) struct ActuatorDefault {
     pub(super) actuator: Actuator,
     /// the same as parameters of `general`
     raw: General,
-    /// this class says something itself (it does not only inherit)
-    pub(super) written: bool,
+    /// the shortcut whose parameters a `general` would inherit, where it is one that is not known here
+    foreign: Option<String>,
 }
 
 impl Reader<'_, '_> {
     /// An actuator in a default class.
-    pub(super) fn actuator_default(&mut self, node: &Node, class: &mut Class, _id: usize) {
+    pub(super) fn actuator_default(&mut self, node: &Node, class: &mut Class) {
         let base = class.actuator.clone();
         let from = self.source(&base, class.parent, &node.tag);
         let mut actuator = Self::actuator_attrs(node, &base.actuator);
         actuator.kind = self.kind(node, &from, base.raw);
         let raw = raw(&actuator.kind, base.raw);
-        class.actuator = ActuatorDefault { actuator, raw, written: true };
+        let foreign = match &actuator.kind {
+            ActuatorKind::Other(tag) => Some(tag.clone()),
+            ActuatorKind::General(_) => base.foreign,
+            _ => None,
+        };
+        class.actuator = ActuatorDefault { actuator, raw, foreign };
     }
 
     /// The nearest class default that a shortcut can take its parameters from.
@@ -67,12 +72,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    pub(super) fn actuator(&mut self, section: &Node) {
-        for element in section.children.iter().filter(|c| is_actuator(&c.tag)) {
-            for node in &self.copies("actuator", element) {
-                self.one_actuator(node);
-            }
-        }
+    pub(super) fn actuator(&mut self, root: &Node) {
+        self.elements(root, "actuator", "actuator", &TAGS).iter().for_each(|n| self.one_actuator(n));
     }
 
     fn one_actuator(&mut self, node: &Node) {
@@ -83,6 +84,9 @@ impl Reader<'_, '_> {
         actuator.name = node.owned("name");
         self.define("actuator", actuator.name.as_deref(), node);
         actuator.kind = self.kind(node, &from, base.raw);
+        if let (ActuatorKind::General(_), Some(tag)) = (&actuator.kind, base.foreign) {
+            actuator.kind = ActuatorKind::Other(tag);
+        }
         actuator.transmission = self.transmission(node);
         if !matches!(actuator.kind, ActuatorKind::Position(_) | ActuatorKind::General(_)) {
             actuator.inheritrange = 0.0;
@@ -137,6 +141,14 @@ impl Reader<'_, '_> {
         node.set("cranklength", &mut a.cranklength);
         node.over("damping", &mut a.damping);
         node.set("armature", &mut a.armature);
+        if node.tag == "position" {
+            // the later of the two replaces the other
+            if node.text("inheritrange").is_some() {
+                a.ctrlrange = [0.0; 2];
+            } else if node.text("ctrlrange").is_some() {
+                a.inheritrange = 0.0;
+            }
+        }
         node.set("inheritrange", &mut a.inheritrange);
         node.set_int("nsample", &mut a.nsample);
         node.word(
@@ -161,7 +173,7 @@ impl Reader<'_, '_> {
                 let mut v = Velocity::default();
                 match from.actuator.kind {
                     ActuatorKind::Velocity(known) => v = known,
-                    ActuatorKind::General(_) if from.written => v.kv = from.raw.gainprm[0],
+                    ActuatorKind::General(_) => v.kv = from.raw.gainprm[0],
                     _ => {}
                 }
                 node.set("kv", &mut v.kv);
@@ -186,7 +198,9 @@ impl Reader<'_, '_> {
             _ => {}
         }
         self.cx.exclusive(node, "kv", "dampratio");
-        self.cx.exclusive(node, "ctrlrange", "inheritrange");
+        if node.real("inheritrange").is_some_and(|x| x > 0.0) {
+            self.cx.exclusive(node, "ctrlrange", "inheritrange");
+        }
         node.set("kp", &mut p.kp);
         if let Some(kv) = node.real("kv") {
             (p.kv, p.dampratio) = (kv, 0.0);

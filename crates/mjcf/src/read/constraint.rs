@@ -8,14 +8,9 @@ use crate::spec::{
 };
 
 impl Reader<'_, '_> {
-    pub(super) fn contact(&mut self, section: &Node) {
-        for element in &section.children {
-            match element.tag.as_str() {
-                "pair" => self.copies("pair", element).iter().for_each(|n| self.pair(n)),
-                "exclude" => self.copies("exclude", element).iter().for_each(|n| self.exclude(n)),
-                _ => {}
-            }
-        }
+    pub(super) fn contact(&mut self, root: &Node) {
+        self.elements(root, "contact", "pair", &["pair"]).iter().for_each(|n| self.pair(n));
+        self.elements(root, "contact", "exclude", &["exclude"]).iter().for_each(|n| self.exclude(n));
     }
 
     fn pair(&mut self, node: &Node) {
@@ -55,12 +50,8 @@ impl Reader<'_, '_> {
         self.spec.excludes.push(exclude);
     }
 
-    pub(super) fn equality(&mut self, section: &Node) {
-        for element in &section.children {
-            for node in &self.copies("equality", element) {
-                self.one_equality(node);
-            }
-        }
+    pub(super) fn equality(&mut self, root: &Node) {
+        self.elements(root, "equality", "equality", &[]).iter().for_each(|n| self.one_equality(n));
     }
 
     fn one_equality(&mut self, node: &Node) {
@@ -138,12 +129,8 @@ impl Reader<'_, '_> {
         e
     }
 
-    pub(super) fn tendon(&mut self, section: &Node) {
-        for element in &section.children {
-            for node in &self.copies("tendon", element) {
-                self.one_tendon(node);
-            }
-        }
+    pub(super) fn tendon(&mut self, root: &Node) {
+        self.elements(root, "tendon", "tendon", &["fixed", "spatial"]).iter().for_each(|n| self.one_tendon(n));
     }
 
     fn one_tendon(&mut self, node: &Node) {

@@ -68,7 +68,7 @@ impl Reader<'_, '_> {
                 "equality" => class.equality = Self::equality_attrs(child, &class.equality),
                 "tendon" => class.tendon = Self::tendon_attrs(child, &class.tendon),
                 "mesh" => class.mesh_scale = child.exact("scale").or(class.mesh_scale),
-                tag if super::actuator::is_actuator(tag) => self.actuator_default(child, &mut class, id),
+                tag if super::actuator::is_actuator(tag) => self.actuator_default(child, &mut class),
                 _ => {}
             }
             self.classes.all[id] = class;
@@ -83,8 +83,7 @@ impl Reader<'_, '_> {
                 let kind = ErrorKind::Duplicate { name: name.clone(), kind: "default class".into() };
                 self.cx.error(span, kind, Some("give each class one <default class=…>".into()));
             }
-            let mut class = Class { name, parent: Some(id), ..self.classes.all[id].clone() };
-            class.actuator.written = false;
+            let class = Class { name, parent: Some(id), ..self.classes.all[id].clone() };
             self.classes.all.push(class);
             let new = self.classes.all.len() - 1;
             self.class(child, new);

@@ -44,18 +44,16 @@ impl Reader<'_, '_> {
         self.unsupported("attach", node);
     }
 
-    pub(super) fn sensor(&mut self, section: &Node) {
-        for element in &section.children {
-            for node in &self.copies("sensor", element) {
-                self.define("sensor", node.text("name"), node);
-                for attr in &node.attrs {
-                    if let Some(kind) = Self::referred(node, &attr.name) {
-                        self.refer(kind, &attr.value, attr.span);
-                    }
+    pub(super) fn sensor(&mut self, root: &Node) {
+        for node in &self.elements(root, "sensor", "sensor", &[]) {
+            self.define("sensor", node.text("name"), node);
+            for attr in &node.attrs {
+                if let Some(kind) = Self::referred(node, &attr.name) {
+                    self.refer(kind, &attr.value, attr.span);
                 }
-                let (kind, name) = (node.tag.clone(), node.owned("name"));
-                self.spec.sensors.push(Named { at: At::of(&At::default(), node), kind, name });
             }
+            let (kind, name) = (node.tag.clone(), node.owned("name"));
+            self.spec.sensors.push(Named { at: At::of(&At::default(), node), kind, name });
         }
     }
 

@@ -54,31 +54,57 @@ pub(super) const REFERENCES: &[(&str, &str)] = &[
 ];
 
 impl Reader<'_, '_> {
-    /// An element outside the tree, once for every copy of what it refers to.
-    pub(super) fn copies(&mut self, kind: &'static str, node: &Node) -> Vec<Node> {
-        let Some(suffixes) = self.suffixes(node) else { return vec![node.clone()] };
-        if let Some(name) = node.owned("name") {
-            self.names.replicas.insert((kind, name), suffixes.clone());
+    /// The elements of a kind in all its sections, in MuJoCo's order: first those that stand as they are, then those
+    /// that refer to replicated elements, once for every copy and all of one copy together.
+    pub(super) fn elements(&mut self, root: &Node, section: &str, kind: &'static str, tags: &[&str]) -> Vec<Node> {
+        let sections = root.children.iter().filter(|c| c.tag == section);
+        let all = sections.flat_map(|s| &s.children).filter(|c| tags.is_empty() || tags.contains(&c.tag.as_str()));
+        let mut plain = Vec::new();
+        let mut groups: Vec<(Vec<String>, Vec<&Node>)> = Vec::new();
+        for node in all {
+            match self.suffixes(node) {
+                None => plain.push(node.clone()),
+                Some(suffixes) => {
+                    if let Some(name) = node.owned("name") {
+                        self.names.replicas.insert((kind, name), suffixes.clone());
+                    }
+                    match groups.iter_mut().find(|(s, _)| *s == suffixes) {
+                        Some((_, nodes)) => nodes.push(node),
+                        None => groups.push((suffixes, vec![node])),
+                    }
+                }
+            }
         }
-        suffixes.iter().map(|suffix| self.with_suffix(node, suffix)).collect()
+        for (suffixes, nodes) in groups {
+            for suffix in suffixes {
+                plain.extend(nodes.iter().map(|node| self.with_suffix(node, &suffix)));
+            }
+        }
+        plain
     }
 
-    /// The suffixes of the replicas that an element refers to; `None` if it refers to none.
+    /// The suffixes of the replicas that an element refers to; `None` unless all that it refers to is replicated.
     fn suffixes(&self, node: &Node) -> Option<Vec<String>> {
-        let own = node.attrs.iter().find_map(|a| {
-            let kind = Self::referred(node, &a.name)?;
-            let replicas = self.names.replicas.get(&(kind, a.value.clone()))?;
-            (!self.names.has(kind, &a.value)).then(|| replicas.clone())
-        });
-        own.or_else(|| node.children.iter().find_map(|c| self.suffixes(c)))
+        let mut found: Option<Vec<String>> = None;
+        for element in std::iter::once(node).chain(&node.children) {
+            for attr in element.attrs.iter().filter(|a| !a.value.is_empty()) {
+                let Some(kind) = Self::referred(element, &attr.name) else { continue };
+                if kind == "body" && attr.value == "world" {
+                    continue;
+                }
+                let suffixes = self.names.replicas.get(&(kind, attr.value.clone()));
+                let suffixes = suffixes.filter(|_| !self.names.has(kind, &attr.value))?;
+                found.get_or_insert_with(|| suffixes.clone());
+            }
+        }
+        found
     }
 
     fn with_suffix(&self, node: &Node, suffix: &str) -> Node {
         let mut copy = node.clone();
-        for attr in &mut copy.attrs {
-            let replicas =
-                Self::referred(node, &attr.name).and_then(|k| self.names.replicas.get(&(k, attr.value.clone())));
-            if attr.name == "name" || replicas.is_some_and(|r| r.iter().any(|s| s == suffix)) {
+        for attr in copy.attrs.iter_mut().filter(|a| !a.value.is_empty()) {
+            let world = attr.value == "world";
+            if attr.name == "name" || (Self::referred(node, &attr.name).is_some() && !world) {
                 attr.value.push_str(suffix);
             }
         }

@@ -123,9 +123,9 @@ impl Reader<'_, '_> {
     /// The children of `replicate`, once for each copy, each in a frame within the one before it.
     fn replicate(&mut self, node: &Node, place: &Place) {
         let count = node.int("count").unwrap_or(0);
-        if count < 1 || count > replicate::MAX_COPIES {
+        if !(0..=replicate::MAX_COPIES).contains(&count) || node.text("count").is_none() {
             let span = node.attr("count").map_or(node.span, |a| a.span);
-            let kind = ErrorKind::BadValue(format!("`count` must be from 1 to {}", replicate::MAX_COPIES));
+            let kind = ErrorKind::BadValue(format!("`count` must be from 0 to {}", replicate::MAX_COPIES));
             self.cx.error(span, kind, None);
             return;
         }

@@ -75,7 +75,8 @@ pub enum Interp {
     Cubic,
 }
 
-/// Parameters of `general`.
+/// Parameters of `general`. As in MuJoCo, with an affine bias, fixed gain and `gainprm[0] == -biasprm[1]` a positive
+/// `biasprm[2]` is a damping ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct General {
     /// activation dynamics
@@ -147,6 +148,7 @@ impl Default for Velocity {
 
 /// The element that an actuator is written with, with its own parameters.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a model has few actuators")]
 pub enum ActuatorKind {
     /// `general`
     General(General),
@@ -201,7 +203,7 @@ pub struct Actuator {
     pub damping: [f64; 3],
     /// rotor inertia, before the gear
     pub armature: f64,
-    /// range of controls as a factor of the target's range; 0: off
+    /// range of controls as a factor of the target's range; 0: off; where positive it replaces `ctrlrange`
     pub inheritrange: f64,
     /// samples of history
     pub nsample: i32,
