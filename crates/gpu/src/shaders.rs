@@ -14,6 +14,8 @@ macro_rules! shaders {
 /// Every file of `shaders/` by its stem, sorted.
 pub const SHADERS: &[(&str, &str)] = shaders! {
     // one a line, sorted
+    "math"
+    "two_float"
 };
 
 /// The environment variable that names a folder to read shaders from.

@@ -1,0 +1,104 @@
+// Vectors, quaternions (component 0 is w), barriers: the helpers that every stage uses.
+import package::layout::{MINVAL};
+
+const PI: f32 = 3.14159265f;
+
+// Waits for the lanes of the group and makes what they wrote visible to each other; uniform control flow only.
+fn sync() {
+    workgroupBarrier();
+    storageBarrier();
+}
+
+// Product of two quaternions.
+fn quat_mul(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+    return vec4<f32>(
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    );
+}
+
+// The inverse of a unit quaternion.
+fn quat_conj(q: vec4<f32>) -> vec4<f32> {
+    return vec4<f32>(q[0], -q[1], -q[2], -q[3]);
+}
+
+// Rotates v by the unit quaternion q.
+fn quat_rotate(q: vec4<f32>, v: vec3<f32>) -> vec3<f32> {
+    let u = q.yzw;
+    let t = cross(u, v) + v * q[0];
+    return v + cross(u, t) * 2.0;
+}
+
+// The rotation matrix of a unit quaternion.
+fn quat_to_mat(q: vec4<f32>) -> mat3x3<f32> {
+    let w = q[0];
+    let x = q[1];
+    let y = q[2];
+    let z = q[3];
+    // column by column
+    return mat3x3<f32>(
+        w * w + x * x - y * y - z * z,
+        2.0 * (x * y + w * z),
+        2.0 * (x * z - w * y),
+        2.0 * (x * y - w * z),
+        w * w - x * x + y * y - z * z,
+        2.0 * (y * z + w * x),
+        2.0 * (x * z + w * y),
+        2.0 * (y * z - w * x),
+        w * w - x * x - y * y + z * z,
+    );
+}
+
+// The quaternion scaled to unit length; the identity where its length is below mjMINVAL.
+fn quat_normalize(q: vec4<f32>) -> vec4<f32> {
+    let n = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    let tiny = n < MINVAL;
+    let s = 1.0 / select(n, 1.0, tiny);
+    return select(q * s, vec4<f32>(1.0, 0.0, 0.0, 0.0), vec4<bool>(tiny));
+}
+
+// The quaternion of a turn by angle [rad] about the unit axis.
+fn axis_angle_to_quat(axis: vec3<f32>, angle: f32) -> vec4<f32> {
+    let half = angle * 0.5;
+    return vec4<f32>(cos(half), axis * sin(half));
+}
+
+// q turned by the angular velocity w [rad/s] (body frame) for h [s]; unit length.
+fn quat_integrate(q: vec4<f32>, w: vec3<f32>, h: f32) -> vec4<f32> {
+    let speed = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+    let tiny = speed < MINVAL;
+    let s = 1.0 / select(speed, 1.0, tiny);
+    let axis = vec3<f32>(select(w[0] * s, 1.0, tiny), w[1] * s, w[2] * s);
+    return quat_mul(quat_normalize(q), axis_angle_to_quat(axis, speed * h));
+}
+
+// Arc tangent of y / x for y >= 0, in [0, pi]. WGSL's own may be off by 4096 ulp; this one is good to 2 ulp: twice the
+// half-angle formula, then a fit of atan on [0, tan(pi/8)] (largest error 7e-10).
+fn atan2_upper(y: f32, x: f32) -> f32 {
+    let small = min(y, abs(x));
+    let large = max(y, abs(x));
+    if large == 0.0 {
+        return 0.0;
+    }
+    let t = small / large;
+    let u = t / (1.0 + sqrt(1.0 + t * t));
+    let z = u * u;
+    let p = -0.33333313f + z * (0.19998439f + z * (-0.1424301f + z * (0.10590352f - z * 0.06070188f)));
+    var angle = 2.0 * (u + u * z * p);
+    if y > abs(x) {
+        angle = 0.5 * PI - angle;
+    }
+    return select(angle, PI - angle, x < 0.0);
+}
+
+// The rotation vector (axis x angle, angle in (-pi, pi]) of a unit quaternion.
+fn quat_to_vel(q: vec4<f32>) -> vec3<f32> {
+    let sin_half = sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    let tiny = sin_half < MINVAL;
+    let s = 1.0 / select(sin_half, 1.0, tiny);
+    var angle = 2.0 * atan2_upper(sin_half, q[0]);
+    angle = select(angle, angle - 2.0 * PI, PI < angle);
+    return q.yzw * (s * select(angle, 0.0, tiny));
+}
