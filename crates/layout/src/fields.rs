@@ -199,6 +199,7 @@ fields! {
         body_treeid: Topo [nbody] i32 Load "" "kinematic tree, -1: static";
         level_adr: Topo [nlevel1] i32 Load "" "first entry of a depth level in `level_body`";
         level_body: Topo [nbody] i32 Load "" "bodies sorted by depth, then id";
+        body_subtreenum: Topo [nbody] i32 Load "" "bodies of the subtree, itself included: they are the next ones in order";
         body_childadr: Topo [nbody] i32 Load "" "first child in `level_body`, where the children of a body lie side by side";
         body_childnum: Topo [nbody] i32 Load "" "number of children";
         jnt_type: Topo [njnt] i32 Load "" "mjtJoint";
@@ -438,7 +439,6 @@ fields! {
         qfrc_damper: Work [nv] T Passive "N, N m" "dampers";
         qfrc_gravcomp: Work [nv] T Passive "N, N m" "gravity compensation";
         qfrc_passive: Work [nv] T Passive "N, N m" "total of the passive forces";
-        cfrc_gravcomp: Work [nbody, 6] T Passive "N m, N" "gravity compensation on the subtree, about the tree's centre of mass";
         cacc: Work [nbody, 6] T Bias "rad/s², m/s²" "acceleration at zero qacc, gravity included";
         cfrc_int: Work [nbody, 6] T Bias "N m, N" "force that moves the subtree at zero qacc";
         qfrc_bias: Work [nv] T Bias "N, N m" "Coriolis, centrifugal, gravitational";

@@ -77,6 +77,8 @@ sizes! {
     nlevel,
     /// `nlevel + 1`
     nlevel1,
+    /// bodies whose gravity is compensated
+    ngravcomp,
     /// depth levels of the dofs in the sparsity of M
     ndoflevel,
     /// `ndoflevel + 1`

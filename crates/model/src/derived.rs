@@ -31,7 +31,7 @@ fn levels(m: &mut Model<f64>) {
     m.size.nlevel1 = nlevel + 1;
 }
 
-/// Finds the children of each body in `level_body`: ids are in depth-first order, so that they lie side by side there.
+/// Finds the children of each body in `level_body` and the size of its subtree: ids are in depth-first order, so that they lie side by side there.
 fn children(m: &mut Model<f64>) {
     (m.body_childadr, m.body_childnum) = (vec![0; m.size.nbody], vec![0; m.size.nbody]);
     for (k, &b) in m.level_body.iter().enumerate().skip(1) {
@@ -42,6 +42,11 @@ fn children(m: &mut Model<f64>) {
         m.body_childnum[parent] += 1;
         debug_assert_eq!(m.body_childadr[parent] + m.body_childnum[parent], k as i32 + 1, "body ids are depth first");
     }
+    m.body_subtreenum = vec![1; m.size.nbody];
+    for b in (1..m.size.nbody).rev() {
+        m.body_subtreenum[m.body_parentid[b] as usize] += m.body_subtreenum[b];
+    }
+    m.size.ngravcomp = m.body_gravcomp.iter().filter(|&&c| c != 0.0).count();
 }
 
 /// Sorts the dofs by depth in the sparsity of M and counts the dofs below each.

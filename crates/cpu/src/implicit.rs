@@ -1,0 +1,146 @@
+//! The acceleration of a step that is implicit in velocity, for `integrate`. Twin: `shaders/implicit.wgsl`.
+//!
+//! With D = -d(force)/d(velocity) the step wants (M + h D) a = M qacc. It is solved for the difference,
+//! (M + h D) (a - qacc) = -h D qacc, so that nothing changes, to the last bit, where nothing damps.
+
+use crate::Real;
+use crate::actuation::{actuator_disabled, actuator_gain_rate};
+use crate::inertia::{factor_m, mul_row, solve_m};
+use crate::math::{Mat3, Vec3, ld3, ld9, ld10};
+use kiloworld_layout::consts::{disable, integrator, jnt};
+use kiloworld_layout::{Data, Model};
+
+/// The acceleration of the step in `int_dacc`.
+pub fn implicit<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+    let fast = m.opt.integrator == integrator::IMPLICITFAST;
+    for i in 0..m.size.nv {
+        derivative_row(m, d, i);
+    }
+    for i in 0..m.size.nv {
+        d.int_dacc[i] = -m.opt_timestep[0] * mul_row(m, &d.int_H, &d.qacc, i);
+    }
+    for k in 0..m.size.nC {
+        d.int_H[k] = d.M[k] + m.opt_timestep[0] * d.int_H[k];
+    }
+    if fast {
+        for j in 0..m.size.njnt {
+            if free_standing(m, j) {
+                free_body(m, d, j);
+            }
+        }
+    }
+    factor_m(m, &mut d.int_H, &mut d.int_HDiagInv);
+    solve_m(m, &d.int_H, &d.int_HDiagInv, &mut d.int_dacc);
+    for i in 0..m.size.nv {
+        let by_itself = fast && free_standing(m, m.dof_jntid[i] as usize);
+        d.int_dacc[i] = d.qacc[i] + if by_itself { d.int_dvel[i] } else { d.int_dacc[i] };
+    }
+}
+
+/// Row `i` of D in M's sparsity, into `int_H`: joint damping; in the fast implicit step also tendons and actuators.
+fn derivative_row<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
+    let (adr, n, nv) = (m.M_rowadr[i] as usize, m.M_rownnz[i] as usize, m.size.nv);
+    let damper_on = m.opt.disableflags & disable::DAMPER == 0;
+    for k in 0..n {
+        d.int_H[adr + k] = T::zero();
+    }
+    if damper_on {
+        d.int_H[adr + n - 1] = m.dof_damping[i];
+    }
+    if m.opt.integrator != integrator::IMPLICITFAST {
+        return;
+    }
+    if damper_on {
+        for t in 0..m.size.ntendon {
+            let s = m.tendon_damping[t] * d.ten_J[t * nv + i];
+            for k in 0..n {
+                d.int_H[adr + k] += s * d.ten_J[t * nv + m.M_colind[adr + k] as usize];
+            }
+        }
+    }
+    for a in 0..m.size.nu {
+        let arm = d.actuator_moment[a * nv + i];
+        if arm != T::zero() && !actuator_disabled(m, a) {
+            let s = arm * actuator_gain_rate(m, d, a);
+            for k in 0..n {
+                d.int_H[adr + k] -= s * d.actuator_moment[a * nv + m.M_colind[adr + k] as usize];
+            }
+        }
+    }
+}
+
+/// The joint is the free joint of a body with no joints below: its six dofs are a tree of their own.
+fn free_standing<T: Real>(m: &Model<T>, j: usize) -> bool {
+    let i = m.jnt_dofadr[j] as usize;
+    m.jnt_type[j] == jnt::FREE && (i + 6 == m.size.nv || m.dof_treeid[i + 6] != m.dof_treeid[i])
+}
+
+/// Solves the six dofs of a free body with the derivative of its gyroscopic forces, into `int_dvel`.
+///
+/// With w the angular velocity, s the centre of mass and I the inertia about the body's origin, all in the body's frame R,
+/// the forces are R (m w x (w x s)) and w x (I w).
+fn free_body<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize) {
+    let h = m.opt_timestep[0];
+    let b = m.jnt_bodyid[j] as usize;
+    let i = m.jnt_dofadr[j] as usize;
+    let rot = ld9(&d.xmat, b);
+    let w = Vec3::new(d.qvel[i + 3], d.qvel[i + 4], d.qvel[i + 5]);
+    let s = rot.transpose() * (ld3(&d.subtree_com, b) - ld3(&d.xpos, b));
+    let crb = ld10(&d.crb, b);
+    let about_com = Mat3::new(crb.d[0], crb.o[0], crb.o[1], crb.o[0], crb.d[1], crb.o[2], crb.o[1], crb.o[2], crb.d[2]);
+    let shift = skew(s);
+    let about_origin = rot.transpose() * about_com * rot - shift * shift * crb.m;
+    let gyro_t = rot * (skew(w.cross(&s)) + skew(w) * shift) * (-h * crb.m);
+    let gyro_r = (skew(w) * about_origin - skew(about_origin * w)) * h;
+
+    let tt = free_block(m, d, i, 0, 0);
+    let tr = free_block(m, d, i, 0, 3);
+    let rr = free_block(m, d, i, 3, 3) + gyro_r;
+    let acc = Vec3::new(d.qacc[i + 3], d.qacc[i + 4], d.qacc[i + 5]);
+    let rhs_t = Vec3::new(d.int_dacc[i], d.int_dacc[i + 1], d.int_dacc[i + 2]) - gyro_t * acc;
+    let rhs_r = Vec3::new(d.int_dacc[i + 3], d.int_dacc[i + 4], d.int_dacc[i + 5]) - gyro_r * acc;
+
+    let tt_inv = inverse3(tt);
+    let down = tr.transpose() * tt_inv;
+    let x_r = inverse3(rr - down * (tr + gyro_t)) * (rhs_r - down * rhs_t);
+    let x_t = tt_inv * (rhs_t - (tr + gyro_t) * x_r);
+    for k in 0..3 {
+        d.int_dvel[i + k] = x_t[k];
+        d.int_dvel[i + 3 + k] = x_r[k];
+    }
+}
+
+/// The matrix of v x.
+#[inline(always)]
+fn skew<T: Real>(v: Vec3<T>) -> Mat3<T> {
+    let o = T::zero();
+    Mat3::new(o, -v[2], v[1], v[2], o, -v[0], -v[1], v[0], o)
+}
+
+/// The inverse of a 3x3 matrix.
+#[inline(always)]
+fn inverse3<T: Real>(a: Mat3<T>) -> Mat3<T> {
+    let (x, y, z): (Vec3<T>, Vec3<T>, Vec3<T>) =
+        (a.column(0).into_owned(), a.column(1).into_owned(), a.column(2).into_owned());
+    let (yz, zx, xy) = (y.cross(&z), z.cross(&x), x.cross(&y));
+    let s = T::one() / x.dot(&yz);
+    Mat3::new(yz[0] * s, yz[1] * s, yz[2] * s, zx[0] * s, zx[1] * s, zx[2] * s, xy[0] * s, xy[1] * s, xy[2] * s)
+}
+
+/// Block of `int_H` at rows `i + r0`.., columns `i + c0`.. of a tree that starts at dof `i`.
+fn free_block<T: Real>(m: &Model<T>, d: &Data<T>, i: usize, r0: usize, c0: usize) -> Mat3<T> {
+    let mut out = Mat3::zeros();
+    for r in 0..3 {
+        for c in 0..3 {
+            let (low, high) = ((r0 + r).min(c0 + c), (r0 + r).max(c0 + c));
+            let row = i + high;
+            if low == high {
+                out[(r, c)] = d.int_H[(m.M_rowadr[row] + m.M_rownnz[row] - 1) as usize];
+            } else if m.M_rownnz[row] > 1 {
+                // a row of a simple body holds the diagonal only
+                out[(r, c)] = d.int_H[m.M_rowadr[row] as usize + low];
+            }
+        }
+    }
+    out
+}
