@@ -5,3 +5,4 @@ mod layout;
 mod mirror;
 mod solver;
 mod stages;
+mod smooth;
