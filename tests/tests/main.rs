@@ -3,6 +3,6 @@ mod batch_bits;
 mod constraint;
 mod layout;
 mod mirror;
+mod smooth;
 mod solver;
 mod stages;
-mod smooth;
