@@ -284,3 +284,15 @@ fn fields_go_up_and_down() {
     assert!(batch.upload(Field::qpos, &values[1..]).is_err() && batch.download(Field::ncon).is_err());
     assert!(batch.download_rows(Field::qpos, &[11]).is_err());
 }
+
+/// A device that folds error-free sums away, or stops loops, is to be known before a law fails on it.
+#[test]
+fn the_device_keeps_two_floats() {
+    let Some(gpu) = gpu() else { return };
+    let found = gpu.selftest().expect("runs");
+    assert!(found.two_float_is_exact(), "{found:?}");
+    if gpu.info().name.contains("llvmpipe") {
+        // a trap that kernels must stay clear of; where it heals, the bounds in STYLE.md can go
+        assert!(found.loop_limit().is_some(), "llvmpipe no longer stops loops: {found:?}");
+    }
+}
