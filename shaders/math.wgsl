@@ -3,6 +3,7 @@ import package::layout::{MINVAL};
 
 const PI: f32 = 3.14159265f;
 
+// GPU only: the CPU has no lanes.
 // Waits for the lanes of the group and makes what they wrote visible to each other; uniform control flow only.
 fn sync() {
     workgroupBarrier();
@@ -74,6 +75,7 @@ fn quat_integrate(q: vec4<f32>, w: vec3<f32>, h: f32) -> vec4<f32> {
     return quat_mul(quat_normalize(q), axis_angle_to_quat(axis, speed * h));
 }
 
+// GPU only: Rust's atan2 is good.
 // Arc tangent of y / x for y >= 0, in [0, pi]. WGSL's own may be off by 4096 ulp; this one is good to 2 ulp: twice the
 // half-angle formula, then a fit of atan on [0, tan(pi/8)] (largest error 7e-10).
 fn atan2_upper(y: f32, x: f32) -> f32 {
