@@ -1,6 +1,7 @@
 //! tests
 mod batch_bits;
 mod constraint;
+mod device;
 mod layout;
 mod mirror;
 mod smooth;
