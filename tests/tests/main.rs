@@ -3,6 +3,7 @@ mod batch_bits;
 mod constraint;
 mod device;
 mod layout;
+mod mjcf;
 mod mirror;
 mod smooth;
 mod solver;

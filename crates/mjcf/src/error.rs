@@ -63,7 +63,7 @@ pub enum ErrorKind {
         attribute: String,
     },
     /// too many or too few numbers
-    #[error("`{attribute}` has {found} numbers, it takes {expected}")]
+    #[error("numbers in `{attribute}`: {found}, it takes {expected}")]
     WrongCount {
         /// the attribute
         attribute: String,

@@ -68,7 +68,7 @@ pub(crate) fn open(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Op
     let mut root = match parsed {
         Ok(root) => root,
         Err((span, kind)) => {
-            cx.error(span, kind, None);
+            cx.error(span, kind, Some(XML_REMEDY.into()));
             return None;
         }
     };
@@ -78,10 +78,13 @@ pub(crate) fn open(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Op
     Some(root)
 }
 
+/// What to do about a text that is not XML.
+const XML_REMEDY: &str = "check quotes and closing tags, here and before";
+
 /// Replaces every `include` below a node by the content of its file.
 fn expand(cx: &mut Cx<'_>, node: &mut Node, dir: &Path, main_dir: &Path, included: &mut Vec<PathBuf>, depth: usize) {
     if depth > dom::MAX_DEPTH {
-        cx.error(node.span, ErrorKind::TooDeep(dom::MAX_DEPTH), None);
+        cx.error(node.span, ErrorKind::TooDeep(dom::MAX_DEPTH), Some("nest less deeply".into()));
         node.children.clear();
         return;
     }
@@ -141,12 +144,16 @@ fn load(
     let file = cx.sources.add(path.to_string_lossy(), text);
     match dom::parse(&cx.sources.files[file as usize].text, file) {
         Ok(root) if root.children.is_empty() => {
-            cx.error(*span, ErrorKind::BadValue(format!("the included file `{value}` holds no elements")), None);
+            cx.error(
+                *span,
+                ErrorKind::BadValue(format!("the included file `{value}` holds no elements")),
+                Some("remove it".into()),
+            );
             None
         }
         Ok(root) => Some((root, path)),
         Err((span, kind)) => {
-            cx.error(span, kind, None);
+            cx.error(span, kind, Some(XML_REMEDY.into()));
             None
         }
     }

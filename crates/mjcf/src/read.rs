@@ -56,7 +56,7 @@ impl Cx<'_> {
             Some(text) => text.to_owned(),
             None => {
                 let kind = ErrorKind::MissingAttribute { attribute: name.to_owned(), element: node.tag.clone() };
-                self.error(node.span, kind, None);
+                self.error(node.span, kind, Some(format!("add {name}=\"…\"")));
                 String::new()
             }
         }
@@ -66,7 +66,8 @@ impl Cx<'_> {
     pub(crate) fn exclusive(&mut self, node: &Node, first: &str, second: &str) {
         if let (Some(_), Some(_), Some(at)) = (node.text(first), node.text(second), node.attr(second)) {
             let (first, second) = (first.to_owned(), second.to_owned());
-            self.error(at.span, ErrorKind::Conflict { first, second, element: node.tag.clone() }, None);
+            let remedy = Some("keep one of them".into());
+            self.error(at.span, ErrorKind::Conflict { first, second, element: node.tag.clone() }, remedy);
         }
     }
 }

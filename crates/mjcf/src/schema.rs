@@ -109,10 +109,10 @@ impl Schema {
 
     /// Checks a document: every element, attribute, number and keyword.
     pub(crate) fn check(&self, cx: &mut Cx<'_>, root: &Node) {
-        self.element(cx, root, 0);
+        self.element(cx, root, 0, 0);
     }
 
-    fn element(&self, cx: &mut Cx<'_>, node: &Node, id: usize) {
+    fn element(&self, cx: &mut Cx<'_>, node: &Node, id: usize, parent: usize) {
         let element = &self.elements[id];
         for attr in &node.attrs {
             match element.attrs.iter().find(|(n, _)| *n == attr.name) {
@@ -122,9 +122,11 @@ impl Schema {
                     cx.error(attr.name_span, kind, Some("the world body has no attributes".into()));
                 }
                 None => {
-                    let remedy = suggest(&attr.name, element.attrs.iter().map(|(n, _)| *n));
+                    let remedy = suggest(&attr.name, element.attrs.iter().map(|(n, _)| *n))
+                        .or_else(|| self.owners(parent, &attr.name))
+                        .unwrap_or_else(|| "remove it".into());
                     let kind = ErrorKind::UnknownAttribute { attribute: attr.name.clone(), element: node.tag.clone() };
-                    cx.error(attr.name_span, kind, remedy);
+                    cx.error(attr.name_span, kind, Some(remedy));
                 }
             }
         }
@@ -137,7 +139,7 @@ impl Schema {
                         cx.error(child.span, kind, Some("keep one of them".into()));
                     }
                     seen.push(c);
-                    self.element(cx, child, c);
+                    self.element(cx, child, c, id);
                 }
                 None => {
                     let remedy = self.suggest_element(element, &child.tag);
@@ -146,6 +148,13 @@ impl Schema {
                 }
             }
         }
+    }
+
+    /// Which neighbours of an element take an attribute.
+    fn owners(&self, parent: usize, attr: &str) -> Option<String> {
+        let children = self.elements[parent].children.iter().map(|&c| &self.elements[c]);
+        let owners: Vec<_> = children.filter(|e| e.attrs.iter().any(|(n, _)| *n == attr)).map(|e| e.tag).collect();
+        (!owners.is_empty()).then(|| format!("it is an attribute of <{}>", owners.join(">, <")))
     }
 
     /// A similar element that may stand here, or where this one may stand.
@@ -175,6 +184,7 @@ fn check_value(cx: &mut Cx<'_>, name: &str, kind: &Kind, value: &str, span: Span
         }
         Kind::Numbers { whole, min, max } => {
             let mut found = 0;
+            let mut commas = false;
             for (word, at) in words(value, span) {
                 found += 1;
                 let fine = if *whole { word.parse::<i32>().is_ok() } else { number(word).is_some() };
@@ -185,18 +195,28 @@ fn check_value(cx: &mut Cx<'_>, name: &str, kind: &Kind, value: &str, span: Span
                     } else {
                         ErrorKind::BadNumber { value, attribute }
                     };
-                    let comma = word.contains(',').then(|| "numbers are separated by spaces, not commas".to_owned());
-                    cx.error(at, kind, comma);
+                    commas |= word.contains(',');
+                    let remedy = if word.contains(',') {
+                        "numbers are separated by spaces, not commas"
+                    } else if *whole {
+                        "write a whole number, such as 3"
+                    } else if word.parse::<f64>().is_ok() {
+                        "infinite numbers and nan are not accepted"
+                    } else {
+                        "write a number, such as 0.5 or 1e-3"
+                    };
+                    cx.error(at, kind, Some(remedy.into()));
                 }
             }
-            if found != 0 && (found < *min || found > *max) {
+            if !commas && found != 0 && (found < *min || found > *max) {
                 let expected = match (*min, *max) {
-                    (1, 1) => "one".to_owned(),
                     (min, max) if min == max => format!("{min}"),
                     (min, usize::MAX) => format!("at least {min}"),
                     (min, max) => format!("{min} to {max}"),
                 };
-                cx.error(span, ErrorKind::WrongCount { attribute: name.to_owned(), found, expected }, None);
+                let remedy = if found > *max { "leave out the last ones" } else { "give the missing ones" };
+                let kind = ErrorKind::WrongCount { attribute: name.to_owned(), found, expected };
+                cx.error(span, kind, Some(remedy.into()));
             }
         }
     }

@@ -4,6 +4,7 @@
 use super::Reader;
 use super::defaults::Class;
 use crate::dom::Node;
+use crate::error::ErrorKind;
 use crate::span::At;
 use crate::spec::{
     Actuator, ActuatorKind, BiasType, DynType, GainType, General, Interp, Position, Transmission, Velocity,
@@ -211,7 +212,9 @@ impl Reader<'_, '_> {
         node.set("timeconst", &mut p.timeconst);
         for (name, value) in [("kv", p.kv), ("dampratio", p.dampratio), ("timeconst", p.timeconst)] {
             if value < 0.0 && node.attr(name).is_some() {
-                self.incomplete(node, &format!("`{name}` cannot be negative"), "give a value of 0 or more");
+                let span = node.attr(name).map_or(node.span, |a| a.span);
+                let kind = ErrorKind::BadValue(format!("`{name}` cannot be negative"));
+                self.cx.error(span, kind, Some("give a value of 0 or more".into()));
             }
         }
         p

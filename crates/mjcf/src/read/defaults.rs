@@ -100,9 +100,10 @@ impl Reader<'_, '_> {
         let a = node.attr(attr).filter(|a| !a.value.is_empty())?;
         let found = self.classes.find(&a.value);
         if found.is_none() {
-            let remedy = suggest(&a.value, self.classes.all.iter().map(|c| c.name.as_str()));
+            let remedy = suggest(&a.value, self.classes.all.iter().map(|c| c.name.as_str()))
+                .unwrap_or_else(|| super::names::list(self.classes.all.iter().map(|c| &c.name)));
             let kind = ErrorKind::Dangling { name: a.value.clone(), kind: "default class".into() };
-            self.cx.error(a.span, kind, remedy);
+            self.cx.error(a.span, kind, Some(remedy));
         }
         found
     }

@@ -70,11 +70,23 @@ impl Reader<'_, '_> {
                     self.names.known.iter().filter(|(_, n)| n.contains(&name)).map(|(k, _)| *k).collect();
                 (!kinds.is_empty()).then(|| format!("`{name}` is a {}", kinds.join(" and a ")))
             };
-            let remedy = other().or(similar).or_else(|| {
-                let few: Vec<_> = known.into_iter().flatten().take(8).map(String::as_str).collect();
-                (!few.is_empty()).then(|| format!("there are: {}", few.join(", ")))
-            });
-            self.cx.error(span, ErrorKind::Dangling { name, kind: kind.to_owned() }, remedy);
+            let replicated = || {
+                let suffixes = self.names.replicas.get(&(kind, name.clone()))?;
+                Some(format!("it is replicated: name a copy, such as `{name}{}`", suffixes.first()?))
+            };
+            let remedy = replicated().or_else(other).or(similar).unwrap_or_else(|| list(known.into_iter().flatten()));
+            self.cx.error(span, ErrorKind::Dangling { name, kind: kind.to_owned() }, Some(remedy));
         }
+    }
+}
+
+/// The names that there are, or the first of them.
+pub(super) fn list<'a>(known: impl Iterator<Item = &'a String>) -> String {
+    const FEW: usize = 8;
+    let names: Vec<_> = known.take(FEW + 1).map(String::as_str).collect();
+    match names.len() {
+        0 => "the model has none".into(),
+        n if n > FEW => format!("there are: {}, …", names[..FEW].join(", ")),
+        _ => format!("there are: {}", names.join(", ")),
     }
 }

@@ -93,7 +93,8 @@ impl Reader<'_, '_> {
             && (place.body != 0 || node.children.iter().any(|c| matches!(c.tag.as_str(), "joint" | "freejoint")))
         {
             let kind = ErrorKind::Misplaced("a mocap body is a child of the world without joints".into());
-            self.cx.error(body.at.attr("mocap"), kind, None);
+            let remedy = "move it to the top and weld the moving body to it";
+            self.cx.error(body.at.attr("mocap"), kind, Some(remedy.into()));
         }
         self.spec.bodies.push(body);
         let inside = Place { body: self.spec.bodies.len() - 1, frame: None, class, suffix: place.suffix.clone() };
