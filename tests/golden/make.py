@@ -1,6 +1,7 @@
 """Goldens from MuJoCo: compiled fields, and every stage's output at given states.
 
-Usage: make.py [--check] [--states N] [--steps N] OUT_DIR MODEL.xml [MODEL.xml ...]      (needs mujoco==4.0.0 and numpy)
+Usage: make.py [--check] [--fields] [--states N] [--steps N] OUT_DIR MODEL.xml [MODEL.xml ...]
+       (needs mujoco==4.0.0 and numpy)
 
 Writes OUT_DIR/NAME.npz for each model, NAME being the file's stem, with the keys
   model/FIELD      a compiled field by MuJoCo's name (opt and stat members as opt_X and stat_X)
@@ -8,11 +9,14 @@ Writes OUT_DIR/NAME.npz for each model, NAME being the file's stem, with the key
   out/FIELD        outputs of mj_forward, one row a state; contact_* and efc_* rows of all states one after the other,
                    split by out/ncon and out/nefc; efc_J and actuator_moment dense; M and qLD in MuJoCo's CSR order
   traj/FIELD       qpos, qvel after each of NTRAJ steps of mj_step from the first state, controls held
+With --fields only the compiled fields of physics are written, as text: OUT_DIR/NAME.json.
 With --check the goldens in OUT_DIR are compared with MuJoCo's answers at the states that they hold: 1e-9 relative.
 The solver is run to convergence (tolerance 0, 1000 iterations), the Jacobian is dense, islands are off.
 """
 
+import json
 import pathlib
+import re
 import sys
 
 import mujoco
@@ -45,6 +49,23 @@ def model_fields(m):
             value = getattr(struct, name)
             if not name.startswith("_") and isinstance(value, (int, float, np.ndarray)):
                 out[f"{group}_{name}"] = np.asarray(value)
+    return out
+
+
+PHYSICS = re.compile(
+    "(body|jnt|dof|geom|site|pair|exclude|eq|tendon|wrap|actuator|key|opt|stat|M)_"
+    "|qpos|n(q|v|u|a|C|body|jnt|geom|site|mocap|eq|tendon|wrap|pair|exclude|key|tree)$"
+)
+
+
+def fields(path):
+    """The compiled fields of physics, as lists with their shapes."""
+    out = {}
+    for name, value in model_fields(mujoco.MjModel.from_xml_path(str(path))).items():
+        value = np.asarray(value)
+        if PHYSICS.match(name):
+            flat = value.ravel().tolist() if value.dtype.kind == "f" else value.ravel().astype(int).tolist()
+            out[f"model/{name}"] = {"shape": list(value.shape), "data": flat}
     return out
 
 
@@ -163,13 +184,23 @@ def check(path, golden):
     return len(faults)
 
 
+def same(given, fresh):
+    """Two sets of compiled fields agree to 1e-9 relative."""
+    return given.keys() == fresh.keys() and all(
+        given[k]["shape"] == fresh[k]["shape"] and np.allclose(given[k]["data"], fresh[k]["data"], rtol=1e-9, atol=1e-12)
+        for k in fresh
+    )
+
+
 def main(args):
     global NSTATE, NTRAJ
-    checking = False
+    checking, only_fields = False, False
     while args[0].startswith("--"):
         option, *args = args
         if option == "--check":
             checking = True
+        elif option == "--fields":
+            only_fields = True
         elif option == "--states":
             NSTATE, *args = int(args[0]), *args[1:]
         elif option == "--steps":
@@ -180,7 +211,15 @@ def main(args):
     target = pathlib.Path(target)
     target.mkdir(parents=True, exist_ok=True)
     faults = 0
-    for name in names:
+    for name in names if only_fields else []:
+        golden, fresh = target / (pathlib.Path(name).stem + ".json"), fields(name)
+        if not checking:
+            rows = (f"{json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(fresh.items()))
+            golden.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+        elif not same(json.loads(golden.read_text()), fresh):
+            faults += 1
+            print(f"{golden} differs from MuJoCo's")
+    for name in names if not only_fields else []:
         golden = target / (pathlib.Path(name).stem + ".npz")
         if checking:
             faults += check(pathlib.Path(name), golden)

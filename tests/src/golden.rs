@@ -45,6 +45,18 @@ impl Golden {
         Self { arrays }
     }
 
+    /// Reads a golden file that holds compiled fields only.
+    pub fn read_fields(path: &Path) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Row {
+            shape: Vec<usize>,
+            data: Vec<f64>,
+        }
+        let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let rows: BTreeMap<String, Row> = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        Self { arrays: rows.into_iter().map(|(k, r)| (k, Array { shape: r.shape, data: r.data })).collect() }
+    }
+
     /// Reads `NAME.npz` from `tests/golden`, else from the folder that `KILOWORLD_GOLDEN` names (goldens of the corpus).
     pub fn named(name: &str) -> Self {
         let file = format!("{name}.npz");

@@ -5,6 +5,7 @@ mod device;
 mod layout;
 mod mjcf;
 mod mirror;
+mod model;
 mod smooth;
 mod solver;
 mod stages;

@@ -1,0 +1,194 @@
+//! A specification to a compiled model: a list of calls, in order.
+
+mod actuator;
+mod capacity;
+mod equality;
+mod frame;
+mod geom;
+mod inertia;
+mod joint;
+mod keys;
+mod options;
+mod pairs;
+mod setconst;
+mod support;
+mod tendon;
+mod tree;
+
+pub use capacity::{rows_always, rows_per_contact};
+
+use crate::names::{Kind, Names};
+use crate::{Model, derived};
+use frame::Pose;
+use geom::Shape;
+use joint::Simple;
+use kiloworld_layout as layout;
+use kiloworld_mjcf::spec::{Orientation, Spec, Tri};
+use kiloworld_mjcf::{At, Error, ErrorKind, Errors, Span};
+
+/// Compiles a specification; everything that is wrong with it is reported together.
+pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
+    let mut c = Compiler {
+        spec,
+        m: layout::Model::default(),
+        names: Names::default(),
+        frames: Vec::new(),
+        own: Vec::new(),
+        shapes: Vec::new(),
+        simple: Vec::new(),
+        errors: Vec::new(),
+        unsupported: Vec::new(),
+        warnings: Vec::new(),
+    };
+    c.name_tree();
+    options::options(&mut c);
+    c.frame_poses();
+    tree::bodies(&mut c);
+    tree::body_frames(&mut c);
+    geom::geoms(&mut c);
+    geom::sites(&mut c);
+    inertia::bodies(&mut c);
+    inertia::massless(&mut c);
+    inertia::total_mass(&mut c);
+    tree::align_free(&mut c);
+    joint::joints(&mut c);
+    joint::simple_bodies(&mut c);
+    tree::sparsity(&mut c);
+    pairs::pairs(&mut c);
+    pairs::excludes(&mut c);
+    equality::equalities(&mut c);
+    tendon::tendons(&mut c);
+    actuator::actuators(&mut c);
+    keys::keys(&mut c);
+    support::features(&mut c);
+    if !c.errors.is_empty() {
+        return Err(Errors { errors: c.errors, sources: spec.sources.clone() });
+    }
+    let refused = derived::fill(&mut c.m);
+    support::collisions(&mut c, &refused);
+    setconst::constants(&mut c);
+    capacity::capacities(&mut c.m);
+    Ok(Model {
+        layout: c.m,
+        name: spec.model.clone().unwrap_or_default(),
+        names: c.names,
+        unsupported: c.unsupported,
+        warnings: c.warnings,
+        sources: spec.sources.clone(),
+    })
+}
+
+/// The model as far as it is compiled, and what the passes tell each other.
+struct Compiler<'a> {
+    spec: &'a Spec,
+    m: layout::Model<f64>,
+    names: Names,
+    /// frames of the file in their bodies
+    frames: Vec<Pose>,
+    /// what the file says about a body's pose, before its frame
+    own: Vec<Pose>,
+    shapes: Vec<Shape>,
+    simple: Vec<Simple>,
+    errors: Vec<Error>,
+    unsupported: Vec<Error>,
+    warnings: Vec<Error>,
+}
+
+/// A range, its attribute, and the attribute that says whether it limits.
+struct Range {
+    name: &'static str,
+    switch: &'static str,
+    value: [f64; 2],
+}
+
+impl Compiler<'_> {
+    /// Notes something wrong.
+    fn error(&mut self, span: Span, text: impl Into<String>, remedy: &str) {
+        let kind = ErrorKind::BadValue(text.into());
+        self.errors.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
+    }
+
+    /// Notes a feature that cannot be simulated.
+    fn refuse(&mut self, feature: &str, name: Option<&str>, span: Span, remedy: &str) {
+        let what = name.map_or_else(|| feature.to_owned(), |n| format!("{feature} \"{n}\""));
+        let kind = ErrorKind::Unsupported(what);
+        self.unsupported.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
+    }
+
+    /// Notes something that is left out without harm to the motion.
+    fn warn(&mut self, feature: &str, span: Span, remedy: &str) {
+        let kind = ErrorKind::Unsupported(feature.to_owned());
+        self.warnings.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
+    }
+
+    /// The element that an attribute names, or an error.
+    fn find(&mut self, kind: Kind, name: &str, at: &At, attr: &str) -> Option<usize> {
+        let found = self.names.of(kind).id(name);
+        if found.is_none() {
+            let error = ErrorKind::Dangling { name: name.to_owned(), kind: kind.word().to_owned() };
+            let remedy = Some(format!("name an existing {}", kind.word()));
+            self.errors.push(Error::new(&self.spec.sources, at.attr(attr), error, remedy));
+        }
+        found
+    }
+
+    /// Names of the elements whose order is that of the file.
+    fn name_tree(&mut self) {
+        let (s, names) = (self.spec, &mut self.names);
+        for (b, body) in s.bodies.iter().enumerate() {
+            names.push(Kind::Body, if b == 0 { Some("world") } else { body.name.as_deref() });
+        }
+        s.joints().for_each(|(_, j)| names.push(Kind::Joint, j.name.as_deref()));
+        s.geoms().for_each(|(_, g)| names.push(Kind::Geom, g.name.as_deref()));
+        s.sites().for_each(|(_, x)| names.push(Kind::Site, x.name.as_deref()));
+        s.tendons.iter().for_each(|t| names.push(Kind::Tendon, t.name.as_deref()));
+        s.actuators.iter().for_each(|a| names.push(Kind::Actuator, a.name.as_deref()));
+    }
+
+    /// The pose of every frame in its body.
+    fn frame_poses(&mut self) {
+        for f in &self.spec.frames {
+            let own = self.own_pose(&f.at, &f.pos, f.orientation.as_ref());
+            let pose = self.in_frame(f.parent, own);
+            self.frames.push(pose);
+        }
+    }
+
+    /// A pose as an element gives it.
+    fn own_pose(&mut self, at: &At, pos: &[f64; 3], orientation: Option<&Orientation>) -> Pose {
+        let quat = frame::quat(orientation, &self.spec.compiler).unwrap_or_else(|text| {
+            let span = orientation.map_or(at.span, |o| at.attr(o.attr()));
+            self.error(span, text, frame::REMEDY);
+            frame::IDENTITY
+        });
+        Pose { pos: (*pos).into(), quat }
+    }
+
+    /// A pose given in a frame, in the body that holds the frame.
+    fn in_frame(&self, within: Option<usize>, own: Pose) -> Pose {
+        within.map_or(own, |f| self.frames[f].then(&own))
+    }
+
+    /// Whether a range limits; reports ranges that cannot.
+    fn limited(&mut self, switch: Tri, at: &At, range: &Range) -> bool {
+        let [low, high] = range.value;
+        let Range { name, switch: attr, .. } = range;
+        if switch == Tri::False {
+            return false;
+        }
+        if low > high || (low == high && switch == Tri::True) {
+            let text = format!("`{name}` must grow: {low} is not less than {high}");
+            let span = at.attr(if at.has(name) { name } else { attr });
+            self.error(span, text, "write the smaller value first");
+            return false;
+        }
+        if switch == Tri::True {
+            return true;
+        }
+        if low < high && !self.spec.compiler.autolimits {
+            let text = format!("`{name}` without `{attr}` does not say whether it limits: compiler/autolimits is off");
+            self.error(at.attr(name), text, &format!("write {attr}=\"true\" or \"false\""));
+        }
+        low < high
+    }
+}

@@ -1,0 +1,189 @@
+//! Actuators: what they act on, dynamics, gain and bias.
+
+use super::{Compiler, Kind, Range};
+use kiloworld_layout::consts::{bias, dyn_type, gain, trn};
+use kiloworld_mjcf::Span;
+use kiloworld_mjcf::spec::{Actuator, ActuatorKind, BiasType, DynType, GainType, General, Transmission};
+
+/// Fills every field of the actuators that follows from the file alone.
+pub(crate) fn actuators(c: &mut Compiler<'_>) {
+    for a in &c.spec.actuators {
+        let p = parameters(c, a);
+        let (trntype, trnid) = target(c, a);
+        let actnum = activations(c, a, &p);
+        let mut ctrlrange = a.ctrlrange;
+        let mut ctrllimited = c.limited(a.ctrllimited, &a.at, &Range { name: "ctrlrange", switch: "ctrllimited", value: ctrlrange });
+        let force = Range { name: "forcerange", switch: "forcelimited", value: a.forcerange };
+        let forcelimited = c.limited(a.forcelimited, &a.at, &force);
+        let act = Range { name: "actrange", switch: "actlimited", value: a.actrange };
+        let actlimited = c.limited(a.actlimited, &a.at, &act);
+        if a.inheritrange > 0.0 {
+            match inherited(c, trntype, trnid[0]) {
+                Some([low, high]) => {
+                    let (mid, half) = ((low + high) / 2.0, (high - low) / 2.0 * a.inheritrange);
+                    (ctrlrange, ctrllimited) = ([mid - half, mid + half], true);
+                }
+                None => c.error(
+                    a.at.attr("inheritrange"),
+                    "there is no range to inherit: the target has none",
+                    "give the target a range, or write ctrlrange",
+                ),
+            }
+        }
+        let m = &mut c.m;
+        m.actuator_trntype.push(trntype);
+        m.actuator_trnid.extend(trnid);
+        m.actuator_dyntype.push(dyn_id(p.dyntype));
+        m.actuator_gaintype.push(gain_id(p.gaintype));
+        m.actuator_biastype.push(bias_id(p.biastype));
+        m.actuator_actadr.push(if actnum > 0 { m.size.na as i32 } else { -1 });
+        m.actuator_actnum.push(actnum);
+        m.size.na += actnum as usize;
+        m.actuator_group.push(a.group);
+        m.actuator_ctrllimited.push(i32::from(ctrllimited));
+        m.actuator_forcelimited.push(i32::from(forcelimited));
+        m.actuator_actlimited.push(i32::from(actlimited));
+        m.actuator_actearly.push(i32::from(p.actearly));
+        m.actuator_gear.extend(a.gear);
+        m.actuator_dynprm.extend(p.dynprm);
+        m.actuator_gainprm.extend(p.gainprm);
+        m.actuator_biasprm.extend(p.biasprm);
+        m.actuator_ctrlrange.extend(ctrlrange);
+        m.actuator_forcerange.extend(a.forcerange);
+        m.actuator_actrange.extend(a.actrange);
+        m.actuator_lengthrange.extend(a.lengthrange);
+    }
+    c.m.size.nu = c.spec.actuators.len();
+}
+
+/// A shortcut's parameters in those of `general`.
+fn parameters(c: &mut Compiler<'_>, a: &Actuator) -> General {
+    let mut p = General::default();
+    match &a.kind {
+        ActuatorKind::General(general) => p = *general,
+        ActuatorKind::Motor => {}
+        ActuatorKind::Position(position) => {
+            p.gainprm[0] = position.kp;
+            p.biastype = BiasType::Affine;
+            // a positive third entry stands for a damping ratio until the inertia is known
+            let damping = if position.dampratio > 0.0 { position.dampratio } else { -position.kv };
+            (p.biasprm[1], p.biasprm[2]) = (-position.kp, damping);
+            if a.at.has("timeconst") {
+                p.dynprm[0] = position.timeconst;
+            }
+            if position.timeconst > 0.0 {
+                p.dyntype = DynType::FilterExact;
+            }
+            let negative = [("kv", position.kv), ("dampratio", position.dampratio), ("timeconst", position.timeconst)];
+            for (name, _) in negative.into_iter().filter(|&(_, x)| x < 0.0) {
+                c.error(a.at.attr(name), format!("`{name}` cannot be negative"), "write 0 or more");
+            }
+        }
+        ActuatorKind::Velocity(velocity) => {
+            p.gainprm[0] = velocity.kv;
+            p.biastype = BiasType::Affine;
+            p.biasprm[2] = -velocity.kv;
+            if velocity.kv < 0.0 {
+                c.error(a.at.attr("kv"), "`kv` cannot be negative", "write 0 or more");
+            }
+        }
+        ActuatorKind::Other(tag) => c.refuse(
+            &format!("actuator/{tag}"),
+            a.name.as_deref(),
+            a.at.span,
+            "use motor, position, velocity or general",
+        ),
+    }
+    p
+}
+
+/// Kind and ids of what the actuator acts on.
+fn target(c: &mut Compiler<'_>, a: &Actuator) -> (i32, [i32; 2]) {
+    let name = a.name.as_deref();
+    let other = |c: &mut Compiler<'_>, what: &str, attr, id: i32| {
+        let span: Span = a.at.attr(attr);
+        c.refuse(&format!("actuator on a {what}"), name, span, "act on a joint or a fixed tendon");
+        (id, [-1, -1])
+    };
+    let joint = |c: &mut Compiler<'_>, id: i32, joint: &str, attr| {
+        let found = c.find(Kind::Joint, joint, &a.at, attr);
+        (id, [found.map_or(-1, |j| j as i32), -1])
+    };
+    match &a.transmission {
+        Transmission::Joint(j) => joint(c, trn::JOINT, j, "joint"),
+        Transmission::JointInParent(j) => joint(c, trn::JOINTINPARENT, j, "jointinparent"),
+        Transmission::Tendon(t) => {
+            let found = c.find(Kind::Tendon, t, &a.at, "tendon");
+            (trn::TENDON, [found.map_or(-1, |t| t as i32), -1])
+        }
+        Transmission::SliderCrank(..) => other(c, "slider-crank", "cranksite", SLIDERCRANK),
+        Transmission::Site(..) => other(c, "site", "site", SITE),
+        Transmission::Body(..) => other(c, "body", "body", BODY),
+        Transmission::None => {
+            c.error(a.at.span, "the actuator acts on nothing", "add joint=\"NAME\" or tendon=\"NAME\"");
+            (trn::JOINT, [-1, -1])
+        }
+    }
+}
+
+/// `mjtTrn` of transmissions that are refused.
+const SLIDERCRANK: i32 = 2;
+const SITE: i32 = 4;
+const BODY: i32 = 5;
+
+/// Number of activations.
+fn activations(c: &mut Compiler<'_>, a: &Actuator, p: &General) -> i32 {
+    let expected = i32::from(p.dyntype != DynType::None);
+    if p.actdim >= 0 && p.actdim != expected && !matches!(p.dyntype, DynType::User | DynType::Pid | DynType::DcMotor) {
+        let text = format!("these dynamics have {expected} activations, not {}", p.actdim);
+        c.error(a.at.attr("actdim"), text, "drop `actdim`");
+    }
+    if p.actdim > 0 { p.actdim } else { expected }
+}
+
+/// The range of a limited joint or tendon.
+fn inherited(c: &Compiler<'_>, trntype: i32, id: i32) -> Option<[f64; 2]> {
+    let i = usize::try_from(id).ok()?;
+    let (limited, range) = match trntype {
+        trn::JOINT | trn::JOINTINPARENT => (c.m.jnt_limited[i], &c.m.jnt_range[2 * i..2 * i + 2]),
+        trn::TENDON => (c.m.tendon_limited[i], &c.m.tendon_range[2 * i..2 * i + 2]),
+        _ => return None,
+    };
+    (limited != 0).then_some([range[0], range[1]])
+}
+
+fn dyn_id(t: DynType) -> i32 {
+    match t {
+        DynType::None => dyn_type::NONE,
+        DynType::Integrator => dyn_type::INTEGRATOR,
+        DynType::Filter => dyn_type::FILTER,
+        DynType::FilterExact => dyn_type::FILTEREXACT,
+        DynType::Muscle => 4,
+        DynType::DcMotor => 5,
+        DynType::Pid => 6,
+        DynType::User => 7,
+    }
+}
+
+fn gain_id(t: GainType) -> i32 {
+    match t {
+        GainType::Fixed => gain::FIXED,
+        GainType::Affine => gain::AFFINE,
+        GainType::Muscle => 2,
+        GainType::DcMotor => 3,
+        GainType::So3 => 4,
+        GainType::Pid => 5,
+        GainType::User => 6,
+    }
+}
+
+fn bias_id(t: BiasType) -> i32 {
+    match t {
+        BiasType::None => bias::NONE,
+        BiasType::Affine => bias::AFFINE,
+        BiasType::Muscle => 2,
+        BiasType::DcMotor => 3,
+        BiasType::So3 => 4,
+        BiasType::User => 5,
+    }
+}

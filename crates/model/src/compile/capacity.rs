@@ -1,0 +1,48 @@
+//! How many contacts and constraint rows a world can need at most.
+
+use kiloworld_layout::Model;
+use kiloworld_layout::consts::{cone, eq, geom, jnt};
+
+/// Sets `nconmax` to the number of contacts of all pairs at once, and `njmax` to the rows of these and of everything else.
+/// `nconmax` may be far more than a world meets: see how a batch chooses its capacities.
+pub(crate) fn capacities(m: &mut Model<f64>) {
+    let kind = |id: &i32| m.geom_type[*id as usize];
+    m.size.nconmax = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| contacts(kind(a), kind(b))).sum();
+    m.size.njmax = rows_always(m) + m.size.nconmax * rows_per_contact(m);
+}
+
+/// Contacts of two geoms at most, the lower type first.
+fn contacts(a: i32, b: i32) -> usize {
+    match (a, b) {
+        (geom::PLANE, geom::SPHERE) | (geom::SPHERE, _) => 1,
+        (geom::PLANE, geom::CAPSULE) | (geom::CAPSULE, _) => 2,
+        (geom::PLANE, _) => 4,
+        _ => 8,
+    }
+}
+
+/// Rows of one contact at most.
+pub fn rows_per_contact(m: &Model<f64>) -> usize {
+    let dim = m.geom_condim.iter().chain(&m.pair_dim).copied().max().unwrap_or(1);
+    let dim = usize::try_from(dim).unwrap_or(1);
+    if dim > 1 && m.opt.cone == cone::PYRAMIDAL { 2 * (dim - 1) } else { dim }
+}
+
+/// Rows at most of equality constraints, friction loss and limits.
+pub fn rows_always(m: &Model<f64>) -> usize {
+    let equality = m.eq_type.iter().map(|&t| match t {
+        eq::CONNECT => 3,
+        eq::WELD => 6,
+        _ => 1,
+    });
+    let friction = m.dof_frictionloss.iter().chain(&m.tendon_frictionloss).filter(|&&f| f > 0.0).count();
+    // a slide or hinge can be at both ends when its range is shorter than the margins
+    let joint = (0..m.size.njnt).filter(|&j| m.jnt_limited[j] != 0).map(|j| {
+        let both = m.jnt_type[j] != jnt::BALL && m.jnt_range[2 * j + 1] - m.jnt_range[2 * j] < 2.0 * m.jnt_margin[j];
+        1 + usize::from(both)
+    });
+    let tendon = (0..m.size.ntendon).filter(|&t| m.tendon_limited[t] != 0).map(|t| {
+        1 + usize::from(m.tendon_range[2 * t + 1] - m.tendon_range[2 * t] < 2.0 * m.tendon_margin[t])
+    });
+    equality.sum::<usize>() + friction + joint.sum::<usize>() + tendon.sum::<usize>()
+}

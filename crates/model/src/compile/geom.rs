@@ -1,0 +1,244 @@
+//! Geoms and sites: pose, size, mass, bounds.
+
+use super::Compiler;
+use super::frame::{self, Pose};
+use kiloworld_cpu::math::{Vec3, st3, st4};
+use kiloworld_layout::consts::geom;
+use kiloworld_mjcf::At;
+use kiloworld_mjcf::spec::{Geom, GeomKind, Orientation};
+use std::f64::consts::PI;
+
+/// A compiled geom as a part of its body's mass.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shape {
+    /// in the body
+    pub pose: Pose,
+    /// mass \[kg\]
+    pub mass: f64,
+    /// principal inertia in the geom's frame \[kg m²\]
+    pub inertia: Vec3<f64>,
+}
+
+/// MuJoCo's number of a geom kind.
+pub(crate) fn type_id(kind: GeomKind) -> i32 {
+    match kind {
+        GeomKind::Plane => geom::PLANE,
+        GeomKind::Hfield => geom::HFIELD,
+        GeomKind::Sphere => geom::SPHERE,
+        GeomKind::Capsule => geom::CAPSULE,
+        GeomKind::Ellipsoid => geom::ELLIPSOID,
+        GeomKind::Cylinder => geom::CYLINDER,
+        GeomKind::Box => geom::BOX,
+        GeomKind::Mesh => geom::MESH,
+        GeomKind::Sdf => geom::SDF,
+    }
+}
+
+/// Fills every field of the geoms and their [`Shape`]s.
+pub(crate) fn geoms(c: &mut Compiler<'_>) {
+    for (i, (b, g)) in c.spec.geoms().enumerate() {
+        let (pose, size) = placed(c, &g.at, g.kind, g.frame, &Placement::of(g));
+        sizes(c, g, &size, b);
+        let (mass, inertia) = mass(c, g, &size);
+        c.shapes.push(Shape { pose, mass, inertia });
+        let m = &mut c.m;
+        m.geom_type.push(type_id(g.kind));
+        m.geom_contype.push(g.contype);
+        m.geom_conaffinity.push(g.conaffinity);
+        m.geom_condim.push(g.condim);
+        m.geom_bodyid.push(b as i32);
+        m.geom_priority.push(g.priority);
+        m.geom_group.push(g.group);
+        m.geom_size.extend(size);
+        st3(&mut m.geom_pos, i, pose.pos);
+        st4(&mut m.geom_quat, i, pose.quat);
+        m.geom_friction.extend(g.friction);
+        m.geom_margin.push(g.margin);
+        m.geom_gap.push(g.gap);
+        m.geom_solmix.push(g.solmix);
+        m.geom_solref.extend(g.solref);
+        m.geom_solimp.extend(g.solimp);
+        let (rbound, aabb) = bounds(g.kind, &size);
+        m.geom_rbound.push(rbound);
+        m.geom_aabb.extend(aabb);
+        if !matches!(g.condim, 1 | 3 | 4 | 6) {
+            c.error(g.at.attr("condim"), format!("a contact cannot have {} dimensions", g.condim), "write 1, 3, 4 or 6");
+        }
+    }
+}
+
+/// Fills every field of the sites.
+pub(crate) fn sites(c: &mut Compiler<'_>) {
+    for (i, (b, s)) in c.spec.sites().enumerate() {
+        let placement = Placement { pos: s.pos, orientation: s.orientation, size: s.size, fromto: s.fromto };
+        let (pose, size) = placed(c, &s.at, s.kind, s.frame, &placement);
+        c.m.site_bodyid.push(b as i32);
+        c.m.site_type.push(type_id(s.kind));
+        st3(&mut c.m.site_pos, i, pose.pos);
+        st4(&mut c.m.site_quat, i, pose.quat);
+        c.m.site_size.extend(size);
+    }
+}
+
+/// What a file says about where a geom or site is.
+struct Placement {
+    pos: [f64; 3],
+    orientation: Option<Orientation>,
+    size: [f64; 3],
+    fromto: Option<[f64; 6]>,
+}
+
+impl Placement {
+    fn of(g: &Geom) -> Self {
+        Self { pos: g.pos, orientation: g.orientation, size: g.size, fromto: g.fromto }
+    }
+}
+
+/// Pose in the body and size of a geom or site, `fromto` resolved: the z axis points from its second point to its first.
+fn placed(c: &mut Compiler<'_>, at: &At, kind: GeomKind, within: Option<usize>, p: &Placement) -> (Pose, [f64; 3]) {
+    let mut size = p.size;
+    let own = if let Some(f) = p.fromto {
+        let (from, to) = (Vec3::new(f[0], f[1], f[2]), Vec3::new(f[3], f[4], f[5]));
+        let half = (from - to).norm() / 2.0;
+        match kind {
+            GeomKind::Capsule | GeomKind::Cylinder => size[1] = half,
+            GeomKind::Ellipsoid | GeomKind::Box => size = [size[0], size[0], half],
+            _ => {
+                let text = "`fromto` is for capsules, cylinders, ellipsoids and boxes";
+                c.error(at.attr("fromto"), text, "write pos and size instead, or another type");
+            }
+        }
+        let quat = frame::z_to(from - to).unwrap_or_else(|| {
+            c.error(at.attr("fromto"), "the two points of `fromto` coincide", "write two points that differ");
+            frame::IDENTITY
+        });
+        Pose { pos: (from + to) / 2.0, quat }
+    } else {
+        c.own_pose(at, &p.pos, p.orientation.as_ref())
+    };
+    (c.in_frame(within, own), size)
+}
+
+/// Reports sizes that make no shape, and planes that could move.
+fn sizes(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3], b: usize) {
+    let need: &[usize] = match g.kind {
+        GeomKind::Plane => &[2],
+        GeomKind::Sphere => &[0],
+        GeomKind::Capsule | GeomKind::Cylinder => &[0, 1],
+        GeomKind::Ellipsoid | GeomKind::Box => &[0, 1, 2],
+        GeomKind::Hfield | GeomKind::Mesh | GeomKind::Sdf => &[],
+    };
+    if let Some(&i) = need.iter().find(|&&i| size[i] <= 0.0) {
+        let text = format!("number {} of the size must be positive, it is {}", i + 1, size[i]);
+        c.error(g.at.attr("size"), text, "write a positive size in metres");
+    }
+    if g.kind == GeomKind::Plane {
+        if size[0] < 0.0 || size[1] < 0.0 {
+            c.error(g.at.attr("size"), "the sides of a plane cannot be negative", "write 0 for a plane without end");
+        }
+        if c.m.body_weldid[b] != 0 {
+            c.error(g.at.span, "a plane cannot move", "put it in the world or in a body without joints, or write a box");
+        }
+    }
+}
+
+/// Mass and principal inertia of a geom.
+fn mass(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3]) -> (f64, Vec3<f64>) {
+    for (name, value) in [("mass", g.mass.unwrap_or(0.0)), ("density", g.density)] {
+        if value < 0.0 {
+            c.error(g.at.attr(name), format!("the {name} cannot be negative, it is {value}"), "write 0 or more");
+        }
+    }
+    let (content, per_mass) = if g.shellinertia { shell(g.kind, size) } else { solid(g.kind, size) };
+    let mass = g.mass.unwrap_or(g.density * content);
+    (mass, per_mass * mass)
+}
+
+/// Volume, and inertia of unit mass.
+fn solid(kind: GeomKind, &[x, y, z]: &[f64; 3]) -> (f64, Vec3<f64>) {
+    match kind {
+        GeomKind::Sphere => (4.0 / 3.0 * PI * x.powi(3), Vec3::repeat(0.4 * x * x)),
+        GeomKind::Capsule => {
+            let (r, h) = (x, y);
+            let (tube, caps) = (2.0 * PI * r * r * h, 4.0 / 3.0 * PI * r.powi(3));
+            let v = tube + caps;
+            let long = (tube * r * r / 2.0 + caps * 0.4 * r * r) / v;
+            let flat = (tube * (r * r / 4.0 + h * h / 3.0) + caps * (0.4 * r * r + h * h + 0.75 * h * r)) / v;
+            (v, Vec3::new(flat, flat, long))
+        }
+        GeomKind::Cylinder => {
+            let flat = x * x / 4.0 + y * y / 3.0;
+            (2.0 * PI * x * x * y, Vec3::new(flat, flat, x * x / 2.0))
+        }
+        GeomKind::Ellipsoid => (4.0 / 3.0 * PI * x * y * z, Vec3::new(y * y + z * z, x * x + z * z, x * x + y * y) / 5.0),
+        GeomKind::Box => (8.0 * x * y * z, Vec3::new(y * y + z * z, x * x + z * z, x * x + y * y) / 3.0),
+        _ => (0.0, Vec3::zeros()),
+    }
+}
+
+/// Surface area, and inertia of unit mass spread over the surface.
+fn shell(kind: GeomKind, &[x, y, z]: &[f64; 3]) -> (f64, Vec3<f64>) {
+    match kind {
+        GeomKind::Sphere => (4.0 * PI * x * x, Vec3::repeat(2.0 / 3.0 * x * x)),
+        GeomKind::Capsule => {
+            let (r, h) = (x, y);
+            let (tube, caps) = (4.0 * PI * r * h, 4.0 * PI * r * r);
+            let a = tube + caps;
+            let long = (tube * r * r + caps * 2.0 / 3.0 * r * r) / a;
+            let flat = (tube * (r * r / 2.0 + h * h / 3.0) + caps * (2.0 / 3.0 * r * r + h * h + h * r)) / a;
+            (a, Vec3::new(flat, flat, long))
+        }
+        GeomKind::Cylinder => {
+            let (r, h) = (x, y);
+            let (tube, lids) = (4.0 * PI * r * h, 2.0 * PI * r * r);
+            let a = tube + lids;
+            let long = (tube * r * r + lids * r * r / 2.0) / a;
+            let flat = (tube * (r * r / 2.0 + h * h / 3.0) + lids * (r * r / 4.0 + h * h)) / a;
+            (a, Vec3::new(flat, flat, long))
+        }
+        GeomKind::Ellipsoid => {
+            // Thomsen's approximation of the area, as in MuJoCo
+            let p = 1.6075;
+            let mean = ((x * y).powf(p) + (x * z).powf(p) + (y * z).powf(p)) / 3.0;
+            // what a layer of even thickness adds to a solid; MuJoCo's is so thick that it shows in the sixth digit
+            let (v0, i0) = solid(kind, &[x, y, z]);
+            let (v1, i1) = solid(kind, &[x + LAYER, y + LAYER, z + LAYER]);
+            (4.0 * PI * mean.powf(1.0 / p), (i1 * v1 - i0 * v0) / (v1 - v0))
+        }
+        GeomKind::Box => {
+            let (fx, fy, fz) = (8.0 * y * z, 8.0 * x * z, 8.0 * x * y);
+            let a = fx + fy + fz;
+            // mean square of a coordinate: its own two faces lie at the full half size
+            let square = |s: f64, own: f64| s * s * (own + (a - own) / 3.0) / a;
+            let (xx, yy, zz) = (square(x, fx), square(y, fy), square(z, fz));
+            (a, Vec3::new(yy + zz, xx + zz, xx + yy))
+        }
+        _ => (0.0, Vec3::zeros()),
+    }
+}
+
+/// Thickness of the layer that stands for the shell of an ellipsoid \[m\].
+const LAYER: f64 = 1e-6;
+
+/// Radius of the bounding sphere and the bounding box (centre, half sizes) of a geom in its frame.
+fn bounds(kind: GeomKind, &[x, y, z]: &[f64; 3]) -> (f64, [f64; 6]) {
+    let half = match kind {
+        GeomKind::Plane => return (0.0, [0.0, 0.0, -FAR / 2.0, FAR, FAR, FAR / 2.0]),
+        GeomKind::Sphere => [x; 3],
+        GeomKind::Capsule => [x, x, x + y],
+        GeomKind::Cylinder => [x, x, y],
+        GeomKind::Ellipsoid | GeomKind::Box => [x, y, z],
+        GeomKind::Hfield | GeomKind::Mesh | GeomKind::Sdf => [0.0; 3],
+    };
+    let radius = match kind {
+        GeomKind::Sphere => x,
+        GeomKind::Capsule => x + y,
+        GeomKind::Cylinder => x.hypot(y),
+        GeomKind::Ellipsoid => x.max(y).max(z),
+        _ => Vec3::from(half).norm(),
+    };
+    (radius, [0.0, 0.0, 0.0, half[0], half[1], half[2]])
+}
+
+/// Half the side of the box around a plane, `mjMAXVAL`.
+const FAR: f64 = kiloworld_layout::consts::MAXVAL;

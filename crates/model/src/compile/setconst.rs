@@ -1,0 +1,253 @@
+//! Constants of the reference pose: weights, lengths, relative poses, statistics. The stages of `kiloworld-cpu` place and
+//! weigh the bodies at `qpos0`.
+
+use super::Compiler;
+use super::joint::Simple;
+use kiloworld_cpu::math::{Quat, Vec3, ld3, ld4, quat_conj, quat_mul, quat_rotate, st3, st4};
+use kiloworld_cpu::{inertia, kinematics, transmission};
+use kiloworld_layout::consts::{bias, eq, gain, geom, jnt, obj};
+use kiloworld_layout::{Data, Model};
+
+/// Fills every field that depends on the reference pose.
+pub(crate) fn constants(c: &mut Compiler<'_>) {
+    let m = &mut c.m;
+    m.body_subtreemass = m.body_mass.clone();
+    for b in (1..m.size.nbody).rev() {
+        m.body_subtreemass[m.body_parentid[b] as usize] += m.body_subtreemass[b];
+    }
+    let mut d = Data::new(&m.size, &0.0);
+    d.qpos.copy_from_slice(&m.qpos0);
+    for b in 0..m.size.nbody {
+        if let Ok(k) = usize::try_from(m.body_mocapid[b]) {
+            st3(&mut d.mocap_pos, k, ld3(&m.body_pos, b));
+            st4(&mut d.mocap_quat, k, ld4(&m.body_quat, b));
+        }
+    }
+    kinematics::kinematics(m, &mut d);
+    kinematics::com_pos(m, &mut d);
+    inertia::inertia(m, &mut d);
+    m.dof_M0 = (0..m.size.nv).map(|i| d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize]).collect();
+    dof_weights(m, &d, &c.simple);
+    body_weights(m, &d, &c.simple);
+    springs(c);
+    lengths(c, &mut d);
+    equalities(&mut c.m, &d);
+    statistics(c, &d);
+}
+
+/// M⁻¹ x at the reference pose.
+fn solve(m: &Model<f64>, d: &Data<f64>, x: &[f64]) -> Vec<f64> {
+    let mut y = x.to_vec();
+    inertia::solve_m(m, &d.qLD, &d.qLDiagInv, &mut y);
+    y
+}
+
+/// The slides of a simple body have its mass as their inertia; MuJoCo leaves out armature there.
+fn slides(m: &Model<f64>, simple: &[Simple], b: usize) -> Option<f64> {
+    (simple[b] == Simple::Slides).then(|| 1.0 / m.body_mass[b])
+}
+
+/// `dof_invweight0`: the diagonal of M⁻¹, its mean over the axes of a translation or rotation.
+fn dof_weights(m: &mut Model<f64>, d: &Data<f64>, simple: &[Simple]) {
+    let nv = m.size.nv;
+    m.dof_invweight0 = (0..nv)
+        .map(|i| {
+            let mut x = vec![0.0; nv];
+            x[i] = 1.0;
+            slides(m, simple, m.dof_bodyid[i] as usize).unwrap_or_else(|| solve(m, d, &x)[i])
+        })
+        .collect();
+    for j in 0..m.size.njnt {
+        let groups = match m.jnt_type[j] {
+            jnt::FREE => 2,
+            jnt::BALL => 1,
+            _ => 0,
+        };
+        for group in m.dof_invweight0[m.jnt_dofadr[j] as usize..].chunks_mut(3).take(groups) {
+            let mean = group.iter().sum::<f64>() / 3.0;
+            group.fill(mean);
+        }
+    }
+}
+
+/// `body_invweight0`: the mean inverse weight of a body at its centre of mass, for translation and rotation.
+fn body_weights(m: &mut Model<f64>, d: &Data<f64>, simple: &[Simple]) {
+    m.body_invweight0 = vec![0.0; 2 * m.size.nbody];
+    for b in 1..m.size.nbody {
+        if m.body_weldid[b] == 0 {
+            continue;
+        }
+        if let Some(weight) = slides(m, simple, b) {
+            m.body_invweight0[2 * b] = weight;
+            continue;
+        }
+        let arm = ld3(&d.xipos, b) - ld3(&d.subtree_com, m.body_rootid[b] as usize);
+        for k in 0..6 {
+            let mut row = vec![0.0; m.size.nv];
+            let mut dof = last_dof(m, b);
+            while let Ok(i) = usize::try_from(dof) {
+                let (turn, slide) = (ld3(&d.cdof, 2 * i), ld3(&d.cdof, 2 * i + 1));
+                row[i] = if k < 3 { (slide + turn.cross(&arm))[k] } else { turn[k - 3] };
+                dof = m.dof_parentid[i];
+            }
+            let weight: f64 = solve(m, d, &row).iter().zip(&row).map(|(x, y)| x * y).sum();
+            m.body_invweight0[2 * b + k / 3] += weight / 3.0;
+        }
+    }
+}
+
+/// The last dof that moves a body, -1: none.
+fn last_dof(m: &Model<f64>, b: usize) -> i32 {
+    let weld = m.body_weldid[b] as usize;
+    m.body_dofadr[weld] + m.body_dofnum[weld] - 1
+}
+
+/// Stiffness and damping of the joints that ask for a time constant and damping ratio.
+fn springs(c: &mut Compiler<'_>) {
+    let m = &mut c.m;
+    for (id, (_, j)) in c.spec.joints().enumerate() {
+        let [timeconst, dampratio] = j.springdamper;
+        if timeconst <= 0.0 || dampratio <= 0.0 {
+            continue;
+        }
+        let (adr, num) = (m.jnt_dofadr[id] as usize, super::tree::dofs(j.kind));
+        let mean = m.dof_invweight0[adr..adr + num].iter().sum::<f64>() / num as f64;
+        m.jnt_stiffness[id] = 1.0 / (mean * timeconst * timeconst * dampratio * dampratio);
+        m.dof_damping[adr..adr + num].fill(2.0 / (mean * timeconst));
+    }
+}
+
+/// Lengths and weights of tendons and actuators.
+fn lengths(c: &mut Compiler<'_>, d: &mut Data<f64>) {
+    let m = &mut c.m;
+    let (nv, nu) = (m.size.nv, m.size.nu);
+    (m.actuator_length0, m.actuator_acc0) = (vec![0.0; nu], vec![0.0; nu]);
+    // actuators on sites or bodies are refused; a model with one is for inspection only
+    if m.actuator_trnid.chunks(2).any(|id| id[0] < 0) {
+        m.size.nu = 0;
+    }
+    let mut rest = d.clone();
+    rest.qpos.copy_from_slice(&m.qpos_spring);
+    transmission::transmission(m, &mut rest);
+    transmission::transmission(m, d);
+    m.tendon_length0.clone_from(&d.ten_length);
+    m.tendon_invweight0 = (0..m.size.ntendon)
+        .map(|t| {
+            let row = &d.ten_J[t * nv..(t + 1) * nv];
+            solve(m, d, row).iter().zip(row).map(|(x, y)| x * y).sum()
+        })
+        .collect();
+    for (range, length) in m.tendon_lengthspring.chunks_mut(2).zip(&rest.ten_length) {
+        if range == [-1.0, -1.0] {
+            range.fill(*length);
+        }
+    }
+    for a in 0..m.size.nu {
+        let moment = &d.actuator_moment[a * nv..(a + 1) * nv];
+        m.actuator_length0[a] = d.actuator_length[a];
+        let acceleration = solve(m, d, moment);
+        m.actuator_acc0[a] = acceleration.iter().map(|x| x * x).sum::<f64>().sqrt();
+        // a positive damping next to a position gain is a ratio to the critical damping of the inertia that is felt
+        let position = m.actuator_gaintype[a] == gain::FIXED
+            && m.actuator_biastype[a] == bias::AFFINE
+            && m.actuator_gainprm[10 * a] == -m.actuator_biasprm[10 * a + 1];
+        let ratio = m.actuator_biasprm[10 * a + 2];
+        if position && ratio > 0.0 {
+            let weight: f64 = moment.iter().zip(&acceleration).map(|(x, y)| x * y).sum();
+            m.actuator_biasprm[10 * a + 2] = -2.0 * ratio * (m.actuator_gainprm[10 * a] / weight).sqrt();
+        }
+    }
+    m.size.nu = nu;
+}
+
+/// Second anchors and relative poses that are those of the reference pose.
+fn equalities(m: &mut Model<f64>, d: &Data<f64>) {
+    for e in 0..m.size.neq {
+        if m.eq_objtype[e] != obj::BODY {
+            continue;
+        }
+        let (b1, b2) = (m.eq_obj1id[e] as usize, m.eq_obj2id[e] as usize);
+        let data = &mut m.eq_data[12 * e..12 * (e + 1)];
+        let anchor = Vec3::from_row_slice(&data[..3]);
+        let world = |b: usize, v: Vec3<f64>| ld3(&d.xpos, b) + quat_rotate(ld4(&d.xquat, b), v);
+        let local = |b: usize, v: Vec3<f64>| quat_rotate(quat_conj(ld4(&d.xquat, b)), v - ld3(&d.xpos, b));
+        if m.eq_type[e] == eq::CONNECT {
+            data[3..6].copy_from_slice(local(b2, world(b1, anchor)).as_slice());
+        } else if data[6..10].iter().all(|&x| x == 0.0) {
+            let quat: Quat<f64> = quat_mul(quat_conj(ld4(&d.xquat, b1)), ld4(&d.xquat, b2));
+            data[3..6].copy_from_slice(local(b1, world(b2, anchor)).as_slice());
+            data[6..10].copy_from_slice(quat.as_slice());
+        }
+    }
+}
+
+/// Mean mass, size and inertia, extent and centre; those that the file gives replace the computed ones.
+fn statistics(c: &mut Compiler<'_>, d: &Data<f64>) {
+    let (m, file) = (&c.m, &c.spec.statistic);
+    let moving = m.size.nbody - 1;
+    let mean = |sum: f64, n: usize, default: f64| if n > 0 { sum / n as f64 } else { default };
+    let meanmass = mean(m.body_mass[1..].iter().sum(), moving, 1.0);
+    let meansize = mean(body_sizes(m, d).iter().skip(1).map(|x| x.max(SMALLEST)).sum(), moving, 0.2);
+    let meaninertia = mean(m.dof_M0.iter().sum(), m.size.nv, 1.0);
+    let (low, high) = bounding_box(m, d);
+    let (mut extent, mut center) = (2.0, Vec3::zeros());
+    if low.x <= high.x {
+        center = (low + high) / 2.0;
+    }
+    // only the x axis is asked, as in MuJoCo
+    if low.x < high.x {
+        extent = (high - low).max().max(SMALLEST);
+    }
+    let extent = f64::max(extent, 2.0 * meansize);
+    let m = &mut c.m;
+    m.stat_meanmass = vec![file.meanmass.unwrap_or(meanmass)];
+    m.stat_meansize = vec![file.meansize.unwrap_or(meansize)];
+    m.stat_meaninertia = vec![file.meaninertia.unwrap_or(meaninertia)];
+    m.stat_extent = vec![file.extent.unwrap_or(extent)];
+    m.stat_center = file.center.map_or_else(|| center.as_slice().to_vec(), |x| x.to_vec());
+}
+
+/// No body and no model is smaller than this.
+const SMALLEST: f64 = 1e-5;
+
+/// Distance from a body's centre of mass to the farthest of: its joints, its children's joints, its geoms' bounding spheres.
+fn body_sizes(m: &Model<f64>, d: &Data<f64>) -> Vec<f64> {
+    let mut size = vec![0.0_f64; m.size.nbody];
+    let mut reach = |b: usize, point: Vec3<f64>, radius: f64| {
+        size[b] = size[b].max((ld3(&d.xipos, b) - point).norm() + radius);
+    };
+    for j in 0..m.size.njnt {
+        let b = m.jnt_bodyid[j] as usize;
+        reach(b, ld3(&d.xanchor, j), 0.0);
+        reach(m.body_parentid[b] as usize, ld3(&d.xanchor, j), 0.0);
+    }
+    for g in (0..m.size.ngeom).filter(|&g| m.geom_rbound[g] > 0.0) {
+        reach(m.geom_bodyid[g] as usize, ld3(&d.geom_xpos, g), m.geom_rbound[g]);
+    }
+    size
+}
+
+/// The box around bodies, centres of mass, joints, sites and the bounding spheres of geoms, of which planes have small ones.
+fn bounding_box(m: &Model<f64>, d: &Data<f64>) -> (Vec3<f64>, Vec3<f64>) {
+    let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+    let mut add = |point: Vec3<f64>, radius: f64| {
+        low = low.inf(&point.add_scalar(-radius));
+        high = high.sup(&point.add_scalar(radius));
+    };
+    for b in 1..m.size.nbody {
+        add(ld3(&d.xpos, b), 0.0);
+        add(ld3(&d.xipos, b), 0.0);
+    }
+    (0..m.size.njnt).for_each(|j| add(ld3(&d.xanchor, j), 0.0));
+    (0..m.size.nsite).for_each(|s| add(ld3(&d.site_xpos, s), 0.0));
+    for g in 0..m.size.ngeom {
+        let side = m.geom_size[3 * g].max(m.geom_size[3 * g + 1]);
+        let radius = match m.geom_type[g] {
+            geom::PLANE if side > 0.0 => 0.1 * side,
+            geom::PLANE => 0.01,
+            _ => m.geom_rbound[g],
+        };
+        add(ld3(&d.geom_xpos, g), radius);
+    }
+    (low, high)
+}

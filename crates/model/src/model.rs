@@ -1,0 +1,71 @@
+//! The compiled model.
+
+use crate::compile;
+use crate::names::{Kind, Names};
+use kiloworld_layout::{self as layout, Field, Slice};
+use kiloworld_mjcf::{Error, Errors, Sources, Spec};
+use std::io::Read;
+use std::path::Path;
+
+/// A compiled model: MuJoCo's fields by MuJoCo's names, and what a person wants to know about them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    /// the compiled fields; `size.nconmax` and `size.njmax` are what a world can need at most, and may be lowered or raised
+    pub layout: layout::Model<f64>,
+    /// the model's name
+    pub name: String,
+    /// names of its elements
+    pub names: Names,
+    /// what cannot be simulated, each with its place; see [`Model::check_supported`]
+    pub unsupported: Vec<Error>,
+    /// what is left out without a difference to the motion
+    pub warnings: Vec<Error>,
+    /// the files that it was read from
+    pub sources: Sources,
+}
+
+impl Model {
+    /// Reads and compiles an MJCF file.
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Self, Errors> {
+        Self::read(kiloworld_mjcf::read_path(path.as_ref())?)
+    }
+
+    /// Compiles an MJCF text.
+    pub fn from_str(xml: &str) -> Result<Self, Errors> {
+        Self::read(kiloworld_mjcf::read_str(xml, "model")?)
+    }
+
+    /// Compiles an MJCF text from a reader.
+    pub fn from_reader(reader: impl Read) -> Result<Self, Errors> {
+        Self::read(kiloworld_mjcf::read_reader(reader, "model")?)
+    }
+
+    fn read((spec, warnings): (Spec, Vec<Error>)) -> Result<Self, Errors> {
+        let mut model = Self::from_spec(&spec)?;
+        model.warnings.splice(..0, warnings);
+        Ok(model)
+    }
+
+    /// Compiles a specification.
+    pub fn from_spec(spec: &Spec) -> Result<Self, Errors> {
+        compile::compile(spec)
+    }
+
+    /// A compiled field by its name.
+    pub fn field(&self, name: &str) -> Option<Slice<'_, f64>> {
+        self.layout.get(Field::from_name(name)?)
+    }
+
+    /// The id of a named element.
+    pub fn id(&self, kind: Kind, name: &str) -> Option<usize> {
+        self.names.of(kind).id(name)
+    }
+
+    /// An error that lists everything in the model that cannot be simulated.
+    pub fn check_supported(&self) -> Result<(), Errors> {
+        if self.unsupported.is_empty() {
+            return Ok(());
+        }
+        Err(Errors { errors: self.unsupported.clone(), sources: self.sources.clone() })
+    }
+}

@@ -1,0 +1,107 @@
+//! Names and ids of the elements of a model.
+
+use std::collections::HashMap;
+
+/// Kinds of elements that have names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "MJCF's own words")]
+pub enum Kind {
+    Body,
+    Joint,
+    Geom,
+    Site,
+    Pair,
+    Equality,
+    Tendon,
+    Actuator,
+    Key,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 9] = [
+        Self::Body,
+        Self::Joint,
+        Self::Geom,
+        Self::Site,
+        Self::Pair,
+        Self::Equality,
+        Self::Tendon,
+        Self::Actuator,
+        Self::Key,
+    ];
+
+    /// The word for it in messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Body => "body",
+            Self::Joint => "joint",
+            Self::Geom => "geom",
+            Self::Site => "site",
+            Self::Pair => "pair",
+            Self::Equality => "equality constraint",
+            Self::Tendon => "tendon",
+            Self::Actuator => "actuator",
+            Self::Key => "keyframe",
+        }
+    }
+}
+
+/// Names of the elements of one kind, by id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameTable {
+    names: Vec<Option<String>>,
+    ids: HashMap<String, usize>,
+}
+
+impl NameTable {
+    /// Adds the next element.
+    pub(crate) fn push(&mut self, name: Option<&str>) {
+        if let Some(name) = name {
+            self.ids.entry(name.to_owned()).or_insert(self.names.len());
+        }
+        self.names.push(name.map(str::to_owned));
+    }
+
+    /// The element of this name.
+    pub fn id(&self, name: &str) -> Option<usize> {
+        self.ids.get(name).copied()
+    }
+
+    /// The name of an element, if it has one.
+    pub fn name(&self, id: usize) -> Option<&str> {
+        self.names.get(id)?.as_deref()
+    }
+
+    /// The names that there are, in order of ids.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.names.iter().enumerate().filter_map(|(i, n)| Some((i, n.as_deref()?)))
+    }
+
+    /// Number of elements, named or not.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True where the model has no element of the kind.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// Names of all elements of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    tables: [NameTable; Kind::ALL.len()],
+}
+
+impl Names {
+    /// The names of one kind.
+    pub fn of(&self, kind: Kind) -> &NameTable {
+        &self.tables[kind as usize]
+    }
+
+    pub(crate) fn push(&mut self, kind: Kind, name: Option<&str>) {
+        self.tables[kind as usize].push(name);
+    }
+}

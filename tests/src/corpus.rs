@@ -1,0 +1,34 @@
+//! Where tests find models: the project's own, and other people's, which are not in the repository.
+
+use std::path::{Path, PathBuf};
+
+/// The repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The folder of other people's models: `KILOWORLD_CORPUS`, else `../shared/corpus` beside the repository. Without one a
+/// test that needs it says that it is skipped; under CI it fails.
+pub fn corpus() -> Option<PathBuf> {
+    let dir = std::env::var_os("KILOWORLD_CORPUS").map_or_else(|| root().join("../shared/corpus"), PathBuf::from);
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    let message = format!("no corpus in {}: set KILOWORLD_CORPUS", dir.display());
+    assert!(std::env::var_os("CI").is_none_or(|v| v.is_empty() || v == "false"), "{message}");
+    println!("SKIPPED: {message}");
+    None
+}
+
+/// The golden of a corpus model, made by `cargo xtask test` in `KILOWORLD_GOLDEN`, else `target/golden`.
+pub fn corpus_golden(name: &str) -> Option<PathBuf> {
+    let dir = std::env::var_os("KILOWORLD_GOLDEN").map_or_else(|| root().join("target/golden"), PathBuf::from);
+    let file = dir.join(format!("{name}.npz"));
+    if file.is_file() {
+        return Some(file);
+    }
+    let message = format!("no {}: `cargo xtask test` makes it", file.display());
+    assert!(std::env::var_os("CI").is_none_or(|v| v.is_empty() || v == "false"), "{message}");
+    println!("SKIPPED: {message}");
+    None
+}
