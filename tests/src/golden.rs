@@ -53,7 +53,8 @@ impl Golden {
             data: Vec<f64>,
         }
         let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let rows: BTreeMap<String, Row> = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let rows: BTreeMap<String, Row> =
+            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         Self { arrays: rows.into_iter().map(|(k, r)| (k, Array { shape: r.shape, data: r.data })).collect() }
     }
 

@@ -2,8 +2,8 @@
 
 use kiloworld_layout::{Field, FieldInfo, SizeName, Sizes, Slice};
 use kiloworld_model::Model;
-use kiloworld_tests::golden::Golden;
 use kiloworld_tests::corpus::{corpus, corpus_golden, root};
+use kiloworld_tests::golden::Golden;
 use std::collections::BTreeMap;
 
 /// Models of our own with compiled fields in `tests/golden/NAME.json`, each with what it covers in its first line.
@@ -90,7 +90,8 @@ fn difference(info: &FieldInfo, size: &Sizes, ours: &[f64], theirs: &[f64]) -> R
     let rows = ours.chunks(cols).zip(theirs.chunks(cols));
     Ok(rows.fold(0.0, |worst, (a, b)| {
         let scale = largest(b).max(1e-3 * whole).max(1e-12);
-        let apart = a.iter().zip(b).fold(0.0_f64, |e, (x, y)| if x.is_nan() { f64::INFINITY } else { e.max((x - y).abs()) });
+        let apart =
+            a.iter().zip(b).fold(0.0_f64, |e, (x, y)| if x.is_nan() { f64::INFINITY } else { e.max((x - y).abs()) });
         worst.max(apart / scale)
     }))
 }
@@ -133,7 +134,9 @@ fn fields_of_corpus_models_are_mujocos() {
 fn a_planted_fault_in_any_field_is_found() {
     for name in OWN {
         let (model, golden) = own(name);
-        for info in Field::TABLE.iter().filter(|f| f.is_model() && golden.arrays.contains_key(&format!("model/{}", f.name))) {
+        for info in
+            Field::TABLE.iter().filter(|f| f.is_model() && golden.arrays.contains_key(&format!("model/{}", f.name)))
+        {
             let mut planted = model.clone();
             match planted.layout.get_mut(info.field) {
                 Some(kiloworld_layout::SliceMut::I(v)) if !v.is_empty() => v[0] += 1,
@@ -144,7 +147,11 @@ fn a_planted_fault_in_any_field_is_found() {
                 _ => continue,
             }
             let faults = compare(&planted, &golden).1;
-            assert!(faults.iter().any(|f| f.starts_with(info.name)), "{name}: {} changed and nothing was found", info.name);
+            assert!(
+                faults.iter().any(|f| f.starts_with(info.name)),
+                "{name}: {} changed and nothing was found",
+                info.name
+            );
         }
     }
 }

@@ -59,8 +59,8 @@ fn dof_levels(m: &mut Model<f64>) {
         m.doflevel_adr.push(m.doflevel_dof.len() as i32);
     }
     m.dof_descnum = vec![0; m.size.nv];
-    for i in 0..m.size.nv {
-        for &above in &m.M_colind[m.M_rowadr[i] as usize..][..depth[i]] {
+    for (&adr, &depth) in m.M_rowadr.iter().zip(&depth) {
+        for &above in &m.M_colind[adr as usize..][..depth] {
             m.dof_descnum[above as usize] += 1;
         }
     }

@@ -30,7 +30,8 @@ impl Model {
         Self::read(kiloworld_mjcf::read_path(path.as_ref())?)
     }
 
-    /// Compiles an MJCF text.
+    /// Compiles an MJCF text that stands alone.
+    #[expect(clippy::should_implement_trait, reason = "callable without importing a trait")]
     pub fn from_str(xml: &str) -> Result<Self, Errors> {
         Self::read(kiloworld_mjcf::read_str(xml, "model")?)
     }

@@ -12,7 +12,8 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
         let (trntype, trnid) = target(c, a);
         let actnum = activations(c, a, &p);
         let mut ctrlrange = a.ctrlrange;
-        let mut ctrllimited = c.limited(a.ctrllimited, &a.at, &Range { name: "ctrlrange", switch: "ctrllimited", value: ctrlrange });
+        let mut ctrllimited =
+            c.limited(a.ctrllimited, &a.at, &Range { name: "ctrlrange", switch: "ctrllimited", value: ctrlrange });
         let force = Range { name: "forcerange", switch: "forcelimited", value: a.forcerange };
         let forcelimited = c.limited(a.forcelimited, &a.at, &force);
         let act = Range { name: "actrange", switch: "actlimited", value: a.actrange };

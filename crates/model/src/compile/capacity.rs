@@ -1,7 +1,7 @@
 //! How many contacts and constraint rows a world can need at most.
 
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{cone, eq, geom, jnt};
+use kiloworld_layout::consts::{cone, eq, geom, jnt, solver};
 
 /// Sets `nconmax` to the number of contacts of all pairs at once, and `njmax` to the rows of these and of everything else.
 /// `nconmax` may be far more than a world meets: see how a batch chooses its capacities.
@@ -9,6 +9,8 @@ pub(crate) fn capacities(m: &mut Model<f64>) {
     let kind = |id: &i32| m.geom_type[*id as usize];
     m.size.nconmax = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| contacts(kind(a), kind(b))).sum();
     m.size.njmax = rows_always(m) + m.size.nconmax * rows_per_contact(m);
+    let dual = m.opt.solver == solver::PGS || m.opt.noslip_iterations > 0;
+    m.size.njdual = if dual { m.size.njmax } else { 0 };
 }
 
 /// Contacts of two geoms at most, the lower type first.
@@ -41,8 +43,8 @@ pub fn rows_always(m: &Model<f64>) -> usize {
         let both = m.jnt_type[j] != jnt::BALL && m.jnt_range[2 * j + 1] - m.jnt_range[2 * j] < 2.0 * m.jnt_margin[j];
         1 + usize::from(both)
     });
-    let tendon = (0..m.size.ntendon).filter(|&t| m.tendon_limited[t] != 0).map(|t| {
-        1 + usize::from(m.tendon_range[2 * t + 1] - m.tendon_range[2 * t] < 2.0 * m.tendon_margin[t])
-    });
+    let tendon = (0..m.size.ntendon)
+        .filter(|&t| m.tendon_limited[t] != 0)
+        .map(|t| 1 + usize::from(m.tendon_range[2 * t + 1] - m.tendon_range[2 * t] < 2.0 * m.tendon_margin[t]));
     equality.sum::<usize>() + friction + joint.sum::<usize>() + tendon.sum::<usize>()
 }

@@ -50,9 +50,7 @@ pub(crate) fn equalities(c: &mut Compiler<'_>) {
             }
             EqualityKind::Tendon { tendon1, tendon2, polycoef } => {
                 data[..5].copy_from_slice(polycoef);
-                let mut tendon = |name: &str, attr| {
-                    c.find(Kind::Tendon, name, &e.at, attr).map_or(-1, |t| t as i32)
-                };
+                let mut tendon = |name: &str, attr| c.find(Kind::Tendon, name, &e.at, attr).map_or(-1, |t| t as i32);
                 let ids = [tendon(tendon1, "tendon1"), tendon2.as_deref().map_or(-1, |t| tendon(t, "tendon2"))];
                 (eq::TENDON, ids, 0)
             }
@@ -97,7 +95,11 @@ fn objects_of(c: &mut Compiler<'_>, objects: &EqualityObjects, at: &At) -> ([i32
 fn joint(c: &mut Compiler<'_>, name: &str, at: &At, attr: &str) -> Option<i32> {
     let j = c.find(Kind::Joint, name, at, attr)?;
     if !matches!(c.m.jnt_type[j], jnt::SLIDE | jnt::HINGE) {
-        c.error(at.attr(attr), "a joint equality takes hinge and slide joints only", "name another joint, or use a weld");
+        c.error(
+            at.attr(attr),
+            "a joint equality takes hinge and slide joints only",
+            "name another joint, or use a weld",
+        );
     }
     Some(j as i32)
 }

@@ -62,7 +62,11 @@ pub(crate) fn geoms(c: &mut Compiler<'_>) {
         m.geom_rbound.push(rbound);
         m.geom_aabb.extend(aabb);
         if !matches!(g.condim, 1 | 3 | 4 | 6) {
-            c.error(g.at.attr("condim"), format!("a contact cannot have {} dimensions", g.condim), "write 1, 3, 4 or 6");
+            c.error(
+                g.at.attr("condim"),
+                format!("a contact cannot have {} dimensions", g.condim),
+                "write 1, 3, 4 or 6",
+            );
         }
     }
 }
@@ -137,7 +141,11 @@ fn sizes(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3], b: usize) {
             c.error(g.at.attr("size"), "the sides of a plane cannot be negative", "write 0 for a plane without end");
         }
         if c.m.body_weldid[b] != 0 {
-            c.error(g.at.span, "a plane cannot move", "put it in the world or in a body without joints, or write a box");
+            c.error(
+                g.at.span,
+                "a plane cannot move",
+                "put it in the world or in a body without joints, or write a box",
+            );
         }
     }
 }
@@ -170,7 +178,9 @@ fn solid(kind: GeomKind, &[x, y, z]: &[f64; 3]) -> (f64, Vec3<f64>) {
             let flat = x * x / 4.0 + y * y / 3.0;
             (2.0 * PI * x * x * y, Vec3::new(flat, flat, x * x / 2.0))
         }
-        GeomKind::Ellipsoid => (4.0 / 3.0 * PI * x * y * z, Vec3::new(y * y + z * z, x * x + z * z, x * x + y * y) / 5.0),
+        GeomKind::Ellipsoid => {
+            (4.0 / 3.0 * PI * x * y * z, Vec3::new(y * y + z * z, x * x + z * z, x * x + y * y) / 5.0)
+        }
         GeomKind::Box => (8.0 * x * y * z, Vec3::new(y * y + z * z, x * x + z * z, x * x + y * y) / 3.0),
         _ => (0.0, Vec3::zeros()),
     }

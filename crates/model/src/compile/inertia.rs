@@ -66,7 +66,8 @@ fn check(c: &mut Compiler<'_>, b: usize, lump: &mut Lump) {
         if c.spec.compiler.balanceinertia {
             lump.inertia = Vec3::repeat(i.sum() / 3.0);
         } else if missing > ROUNDING * i.max() {
-            let text = format!("no body has the principal inertia {} {} {}: one exceeds the sum of the others", i.x, i.y, i.z);
+            let text =
+                format!("no body has the principal inertia {} {} {}: one exceeds the sum of the others", i.x, i.y, i.z);
             c.error(span, text, "correct the inertia, or set compiler/balanceinertia=\"true\"");
         }
     }
@@ -193,7 +194,10 @@ pub(crate) fn massless(c: &mut Compiler<'_>) {
     for b in (1..n).rev() {
         let heavy = c.m.body_mass[b] >= MINVAL && c.m.body_inertia[3 * b..3 * b + 3].iter().all(|&i| i >= MINVAL);
         // the mass of a mesh is not known here, and a model with one is refused later
-        let mesh = c.spec.bodies[b].geoms.iter().any(|g| matches!(g.kind, GeomKind::Mesh | GeomKind::Sdf | GeomKind::Hfield) || g.mesh.is_some());
+        let mesh = c.spec.bodies[b]
+            .geoms
+            .iter()
+            .any(|g| matches!(g.kind, GeomKind::Mesh | GeomKind::Sdf | GeomKind::Hfield) || g.mesh.is_some());
         carried[b] |= heavy || mesh;
         let parent = c.m.body_parentid[b] as usize;
         if carried[b] && c.m.body_jntnum[b] == 0 {

@@ -24,17 +24,33 @@ fn allowed(c: &mut Compiler<'_>, b: usize) {
     let body = &c.spec.bodies[b];
     if let Some(free) = body.joints.iter().find(|j| j.kind == JointKind::Free) {
         if body.parent != 0 {
-            c.error(free.at.span, "a free joint is only for children of the world", "move the body to the world, or use other joints");
+            c.error(
+                free.at.span,
+                "a free joint is only for children of the world",
+                "move the body to the world, or use other joints",
+            );
         }
         if body.joints.len() > 1 {
-            c.error(free.at.span, "a free joint must be the only joint of its body", "put the other joints in bodies of their own");
+            c.error(
+                free.at.span,
+                "a free joint must be the only joint of its body",
+                "put the other joints in bodies of their own",
+            );
         }
     } else if body.joints.iter().map(|j| tree::dofs(j.kind)).sum::<usize>() > 6 {
-        c.error(body.at.span, "a body cannot have more than 6 degrees of freedom", "put some joints in bodies of their own");
+        c.error(
+            body.at.span,
+            "a body cannot have more than 6 degrees of freedom",
+            "put some joints in bodies of their own",
+        );
     }
     let ball = body.joints.iter().position(|j| j.kind == JointKind::Ball).map_or(body.joints.len(), |i| i + 1);
     if let Some(j) = body.joints[ball..].iter().find(|j| j.kind != JointKind::Slide) {
-        c.error(j.at.span, "a ball joint cannot be followed by a rotation", "put the ball joint last, or in a body of its own");
+        c.error(
+            j.at.span,
+            "a ball joint cannot be followed by a rotation",
+            "put the ball joint last, or in a body of its own",
+        );
     }
 }
 

@@ -52,7 +52,9 @@ pub(crate) fn options(c: &mut Compiler<'_>) {
             c.error(o.at.attr(name), format!("`{name}` must be positive, it is {value}"), "write a positive number");
         }
     }
-    for (name, value) in [("iterations", o.iterations), ("ls_iterations", o.ls_iterations), ("noslip_iterations", o.noslip_iterations)] {
+    for (name, value) in
+        [("iterations", o.iterations), ("ls_iterations", o.ls_iterations), ("noslip_iterations", o.noslip_iterations)]
+    {
         if value < 0 {
             c.error(o.at.attr(name), format!("`{name}` cannot be negative"), "write 0 or more");
         }

@@ -2,7 +2,9 @@
 
 use super::{Compiler, Kind};
 use kiloworld_layout::consts::geom;
-use kiloworld_mjcf::spec::{ActuatorKind, BiasType, DynType, GainType, GeomKind, InertiaFromGeom, Integrator, TendonKind};
+use kiloworld_mjcf::spec::{
+    ActuatorKind, BiasType, DynType, GainType, GeomKind, InertiaFromGeom, Integrator, TendonKind,
+};
 
 /// Notes every feature of the file that the stages do not know.
 pub(crate) fn features(c: &mut Compiler<'_>) {
@@ -75,7 +77,8 @@ fn geoms(c: &mut Compiler<'_>) {
             c.refuse("adhesion of geom", name, g.at.attr("adhesion"), "remove it");
         }
         let mesh = matches!(g.kind, GeomKind::Mesh | GeomKind::Hfield | GeomKind::Sdf) || g.mesh.is_some();
-        let massless = g.mass == Some(0.0) || (g.mass.is_none() && g.density == 0.0) || !(low..=high).contains(&g.group);
+        let massless =
+            g.mass == Some(0.0) || (g.mass.is_none() && g.density == 0.0) || !(low..=high).contains(&g.group);
         let written = c.spec.bodies[b].inertial.is_some() && c.spec.compiler.inertiafromgeom != InertiaFromGeom::True;
         if mesh && b > 0 && !massless && !written && c.spec.compiler.inertiafromgeom != InertiaFromGeom::False {
             c.refuse("mass from the mesh of geom", name, g.at.span, "write an <inertial> in the body, or mass=\"0\"");
@@ -109,7 +112,8 @@ fn tendons(c: &mut Compiler<'_>) {
             ("damping", polynomial(&t.damping)),
         ];
         for (attr, _) in found.into_iter().filter(|&(_, on)| on && matches!(t.kind, TendonKind::Fixed(_))) {
-            let what = if matches!(attr, "stiffness" | "damping") { format!("nonlinear {attr}") } else { attr.to_owned() };
+            let what =
+                if matches!(attr, "stiffness" | "damping") { format!("nonlinear {attr}") } else { attr.to_owned() };
             c.refuse(&format!("{what} of tendon"), name, t.at.attr(attr), "remove it");
         }
     }

@@ -15,7 +15,11 @@ pub(crate) fn tendons(c: &mut Compiler<'_>) {
         let limited = c.limited(t.limited, &t.at, &Range { name: "range", switch: "limited", value: t.range });
         let [low, high] = t.springlength;
         if low > high {
-            c.error(t.at.attr("springlength"), "the dead band of the spring ends before it starts", "write the smaller length first");
+            c.error(
+                t.at.attr("springlength"),
+                "the dead band of the spring ends before it starts",
+                "write the smaller length first",
+            );
         }
         let m = &mut c.m;
         m.tendon_adr.push(start as i32);
@@ -49,7 +53,11 @@ fn path(c: &mut Compiler<'_>, t: &Tendon) {
             c.error(w.at.attr("joint"), "a fixed tendon takes hinge and slide joints only", "name another joint");
         }
         if c.m.wrap_objid[start..].contains(&(j as i32)) {
-            c.error(w.at.attr("joint"), format!("the joint \"{}\" is in the tendon twice", w.joint), "add up the coefficients");
+            c.error(
+                w.at.attr("joint"),
+                format!("the joint \"{}\" is in the tendon twice", w.joint),
+                "add up the coefficients",
+            );
         }
         c.m.wrap_objid.push(j as i32);
         c.m.wrap_prm.push(w.coef);

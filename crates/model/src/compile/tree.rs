@@ -15,7 +15,11 @@ pub(crate) fn bodies(c: &mut Compiler<'_>) {
         let parent = body.parent;
         m.body_parentid.push(parent as i32);
         m.body_rootid.push(if parent == 0 { b as i32 } else { m.body_rootid[parent] });
-        m.body_weldid.push(if body.joints.is_empty() && !body.mocap && b > 0 { m.body_weldid[parent] } else { b as i32 });
+        m.body_weldid.push(if body.joints.is_empty() && !body.mocap && b > 0 {
+            m.body_weldid[parent]
+        } else {
+            b as i32
+        });
         let dofs: usize = body.joints.iter().map(|j| dofs(j.kind)).sum();
         let address = |at: usize, number: usize| if number == 0 { -1 } else { at as i32 };
         m.body_jntadr.push(address(njnt, body.joints.len()));
@@ -32,7 +36,11 @@ pub(crate) fn bodies(c: &mut Compiler<'_>) {
         nmocap += i32::from(body.mocap);
         m.body_gravcomp.push(body.gravcomp);
         if body.mocap && (parent != 0 || !body.joints.is_empty()) {
-            c.error(body.at.attr("mocap"), "a mocap body must be a child of the world without joints", "move it, or drop `mocap`");
+            c.error(
+                body.at.attr("mocap"),
+                "a mocap body must be a child of the world without joints",
+                "move it, or drop `mocap`",
+            );
         }
         nq += body.joints.iter().map(|j| coordinates(j.kind)).sum::<usize>();
         nv += dofs;
@@ -119,7 +127,6 @@ pub(crate) fn align_free(c: &mut Compiler<'_>) {
         }
     }
 }
-
 
 /// The sparsity of M: a dof and the dofs above it, or the dof alone in bodies whose inertia matrix is diagonal; and the
 /// addresses of MuJoCo's older packing, which has no such exception.
