@@ -1,4 +1,5 @@
 //! tests
+mod barriers;
 mod batch_bits;
 mod constraint;
 mod device;
