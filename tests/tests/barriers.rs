@@ -166,8 +166,8 @@ fn faults(text: &str, with: &BTreeSet<String>) -> Vec<String> {
         for &i in &barriers {
             around(i).for_each(|b| complain(b, "a barrier", i));
         }
-        for i in start..end {
-            match tokens[i].0.as_str() {
+        for (i, token) in tokens.iter().enumerate().take(end).skip(start) {
+            match token.0.as_str() {
                 // a return skips every barrier after it, and in a loop those before it
                 "return" => {
                     let outermost_loop = around(i).filter(|b| b.is_loop).map(|b| b.head).min().unwrap_or(i);
