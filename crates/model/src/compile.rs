@@ -61,12 +61,11 @@ pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
     actuator::actuators(&mut c);
     keys::keys(&mut c);
     support::features(&mut c);
-    if !c.errors.is_empty() {
-        return Err(Errors { errors: c.errors, sources: spec.sources.clone() });
-    }
+    c.stop_at_errors()?;
     let refused = derived::fill(&mut c.m);
     support::collisions(&mut c, &refused);
     setconst::constants(&mut c);
+    c.stop_at_errors()?;
     capacity::capacities(&mut c.m);
     Ok(Model {
         layout: c.m,
@@ -102,6 +101,16 @@ struct Range {
 }
 
 impl Compiler<'_> {
+    /// Everything wrong so far, if there is any.
+    fn stop_at_errors(&mut self) -> Result<(), Errors> {
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let mut errors = std::mem::take(&mut self.errors);
+        errors.sort_by_key(|e| (e.span.file, e.span.start));
+        Err(Errors { errors, sources: self.spec.sources.clone() })
+    }
+
     /// Notes something wrong.
     fn error(&mut self, span: Span, text: impl Into<String>, remedy: &str) {
         let kind = ErrorKind::BadValue(text.into());

@@ -57,6 +57,7 @@ fn allowed(c: &mut Compiler<'_>, b: usize) {
 fn joint(c: &mut Compiler<'_>, b: usize, j: &Joint, last: &mut i32) {
     let id = c.m.jnt_type.len();
     let turns = matches!(j.kind, JointKind::Hinge | JointKind::Ball);
+    let free_or_ball = matches!(j.kind, JointKind::Free | JointKind::Ball);
     let angle = |x: f64| if turns && c.spec.compiler.degrees { x.to_radians() } else { x };
     let hinge = |x: f64| if j.kind == JointKind::Hinge { angle(x) } else { x };
     let (reference, springref) = (hinge(j.reference), hinge(j.springref));
@@ -65,7 +66,7 @@ fn joint(c: &mut Compiler<'_>, b: usize, j: &Joint, last: &mut i32) {
     // a range that does not limit stays as it is written
     let range = if limited { j.range.map(angle) } else { j.range };
     let force = Range { name: "actuatorfrcrange", switch: "actuatorfrclimited", value: j.actuatorfrcrange };
-    let actfrclimited = c.limited(j.actuatorfrclimited, &j.at, &force);
+    let actfrclimited = !free_or_ball && c.limited(j.actuatorfrclimited, &j.at, &force);
     if limited && j.kind == JointKind::Ball && j.range[0] != 0.0 {
         c.error(j.at.attr("range"), "the range of a ball joint starts at 0", "write range=\"0 LARGEST_ANGLE\"");
     }

@@ -7,8 +7,9 @@ use kiloworld_cpu::math::{Quat, Vec3, ld3, ld4, quat_conj, quat_mul, quat_rotate
 use kiloworld_cpu::{inertia, kinematics, transmission};
 use kiloworld_layout::consts::{bias, eq, gain, geom, jnt, obj};
 use kiloworld_layout::{Data, Model};
+use kiloworld_mjcf::Span;
 
-/// Fills every field that depends on the reference pose.
+/// Fills every field that depends on the reference pose; reports joints that leave the inertia matrix singular.
 pub(crate) fn constants(c: &mut Compiler<'_>) {
     let m = &mut c.m;
     m.body_subtreemass = m.body_mass.clone();
@@ -27,12 +28,24 @@ pub(crate) fn constants(c: &mut Compiler<'_>) {
     kinematics::com_pos(m, &mut d);
     inertia::inertia(m, &mut d);
     m.dof_M0 = (0..m.size.nv).map(|i| d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize]).collect();
+    if let Some(i) = (0..m.size.nv).find(|&i| singular(m, &d, i)) {
+        let span = c.spec.joints().nth(m.dof_jntid[i] as usize).map_or_else(Span::default, |(_, j)| j.at.span);
+        let text = "the inertia matrix is singular: another joint already moves everything that this one moves, the same way";
+        c.error(span, text, "change its axis or position, give it armature, or remove one of the two");
+        return;
+    }
     dof_weights(m, &d, &c.simple);
     body_weights(m, &d, &c.simple);
     springs(c);
     lengths(c, &mut d);
     equalities(&mut c.m, &d);
     statistics(c, &d);
+}
+
+/// Whether nothing but rounding is left of a dof's inertia when the dofs below move freely.
+fn singular(m: &Model<f64>, d: &Data<f64>, i: usize) -> bool {
+    let diagonal = (m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize;
+    d.qLD[diagonal].is_nan() || d.qLD[diagonal] <= 1e-14 * d.M[diagonal]
 }
 
 /// M⁻¹ x at the reference pose.
