@@ -4,11 +4,12 @@
 //! counts its rows and a running sum gives each its first row; then every item fills its own rows.
 
 use crate::Scalar;
-use crate::constraint_contact::{contact_count, contact_rows};
-use crate::constraint_equality::{equality_count, equality_rows};
+use crate::constraint_anchor::eq_body;
+use crate::constraint_contact::constraint_contact;
+use crate::constraint_equality::constraint_equality;
 use crate::constraint_row::*;
 use crate::math::*;
-use kiloworld_layout::consts::{cnstr, disable, jnt, status};
+use kiloworld_layout::consts::{cnstr, cone, disable, eq, jnt, status};
 use kiloworld_layout::{Data, Model};
 
 /// Rows wanted and held so far, and how many of the held ones are of each class.
@@ -73,17 +74,6 @@ pub fn constraint<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
         d.contact_efc_address[c] = rows.take(n, njmax).map_or(-1, index);
     }
 
-    for e in 0..m.size.neq {
-        if d.eq_efc_address[e] >= 0 {
-            equality_rows(m, d, e, id(d.eq_efc_address[e]));
-        }
-    }
-    for c in 0..m.size.nconmax {
-        if d.contact_efc_address[c] >= 0 {
-            contact_rows(m, d, c, id(d.contact_efc_address[c]));
-        }
-    }
-
     d.ne[0] = index(ne);
     d.nf[0] = index(nf);
     d.nl[0] = index(nl);
@@ -91,6 +81,31 @@ pub fn constraint<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
     d.nefc_need[0] = d.nefc_need[0].max(index(rows.need));
     if rows.need > njmax {
         d.status[0] |= status::ROW_OVERFLOW;
+    }
+
+    // kernels of their own on the device
+    constraint_equality(m, d);
+    constraint_contact(m, d);
+}
+
+/// Number of rows of equality `e` in this world.
+fn equality_count<T: Scalar>(m: &Model<T>, d: &Data<T>, e: usize) -> usize {
+    if m.opt.disableflags & disable::EQUALITY != 0 || d.eq_active[e] == 0 {
+        return 0;
+    }
+    match m.eq_type[e] {
+        eq::CONNECT | eq::WELD => {
+            let (b1, b2) = (eq_body(m, e, 0), eq_body(m, e, 1));
+            if last_dof(m, b1) < 0 && last_dof(m, b2) < 0 {
+                0
+            } else if m.eq_type[e] == eq::WELD {
+                6
+            } else {
+                3
+            }
+        }
+        eq::JOINT | eq::TENDON => 1,
+        _ => 0,
     }
 }
 
@@ -196,4 +211,17 @@ fn tendon_limit_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize
     let (margin, diag) = (m.tendon_margin[t], m.tendon_invweight0[t]);
     st_scalar_row(m, d, r, cnstr::LIMIT_TENDON, t, pos, margin, T::zero(), diag, solref, solimp, true);
     tendon_jac(m, d, t, r, if i % 2 == 1 { -T::one() } else { T::one() });
+}
+
+/// Number of rows of contact `c`: none in the gap, or where nothing moves the one body against the other.
+fn contact_count<T: Scalar>(m: &Model<T>, d: &Data<T>, c: usize) -> usize {
+    if m.opt.disableflags & disable::CONTACT != 0 || c >= id(d.ncon[0]) || d.contact_exclude[c] != 0 {
+        return 0;
+    }
+    let (b1, b2) = contact_bodies(m, d, c);
+    if last_dof(m, b1) == last_dof(m, b2) {
+        return 0;
+    }
+    let dim = id(d.contact_dim[c]);
+    if dim > 1 && m.opt.cone == cone::PYRAMIDAL { 2 * (dim - 1) } else { dim }
 }

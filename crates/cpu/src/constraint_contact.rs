@@ -1,33 +1,24 @@
 //! Rows of contacts: frictionless, elliptic, pyramidal. Twin: `shaders/constraint_contact.wgsl`.
 
 use crate::Scalar;
-use crate::constraint_equality::st_jac;
 use crate::constraint_row::*;
 use crate::math::*;
-use kiloworld_layout::consts::{MINVAL, cnstr, cone, disable};
+use kiloworld_layout::consts::{MINVAL, cnstr, cone};
 use kiloworld_layout::{Data, Model};
 
-/// The bodies of contact `c`.
-fn contact_bodies<T: Scalar>(m: &Model<T>, d: &Data<T>, c: usize) -> (usize, usize) {
-    let (g1, g2) = (id(d.contact_geom[2 * c]), id(d.contact_geom[2 * c + 1]));
-    (id(m.geom_bodyid[g1]), id(m.geom_bodyid[g2]))
-}
-
-/// Number of rows of contact `c`: none in the gap, or where nothing moves the one body against the other.
-pub fn contact_count<T: Scalar>(m: &Model<T>, d: &Data<T>, c: usize) -> usize {
-    if m.opt.disableflags & disable::CONTACT != 0 || c >= id(d.ncon[0]) || d.contact_exclude[c] != 0 {
-        return 0;
+/// Fills the rows of all contacts that have room.
+pub fn constraint_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    for c in 0..id(d.ncon[0]) {
+        if d.contact_efc_address[c] >= 0 {
+            contact_rows(m, d, c, id(d.contact_efc_address[c]));
+        } else {
+            d.contact_mu[c] = T::zero();
+        }
     }
-    let (b1, b2) = contact_bodies(m, d, c);
-    if last_dof(m, b1) == last_dof(m, b2) {
-        return 0;
-    }
-    let dim = id(d.contact_dim[c]);
-    if dim > 1 && m.opt.cone == cone::PYRAMIDAL { 2 * (dim - 1) } else { dim }
 }
 
 /// Fills the rows of contact `c`, from row `r0`.
-pub fn contact_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize) {
+fn contact_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize) {
     let dim = id(d.contact_dim[c]);
     let (b1, b2) = contact_bodies(m, d, c);
     let (dist, margin) = (d.contact_dist[c], d.contact_includemargin[c]);

@@ -1,70 +1,24 @@
 //! Rows of equality constraints: connect, weld, joint, tendon. Twin: `shaders/constraint_equality.wgsl`.
 
 use crate::Scalar;
+use crate::constraint_anchor::*;
 use crate::constraint_row::*;
 use crate::math::*;
 use crate::two_float::tf_add3;
-use kiloworld_layout::consts::{cnstr, disable, eq, obj};
+use kiloworld_layout::consts::{cnstr, eq};
 use kiloworld_layout::{Data, Model};
 
-/// Where an object of an equality is fixed: its body, and the fixed point and orientation in the body's frame.
-pub struct Anchor<T> {
-    /// body
-    pub body: usize,
-    /// point in the body's frame [m]
-    pub pos: Vec3<T>,
-    /// orientation in the body's frame
-    pub quat: Quat<T>,
-}
-
-/// The body of an object of equality `e`: `k` is 0 or 1.
-fn eq_body<T: Scalar>(m: &Model<T>, e: usize, k: usize) -> usize {
-    let o = id(if k == 0 { m.eq_obj1id[e] } else { m.eq_obj2id[e] });
-    if m.eq_objtype[e] == obj::SITE { id(m.site_bodyid[o]) } else { o }
-}
-
-/// The anchor of object `k` of equality `e`.
-pub fn eq_anchor<T: Scalar>(m: &Model<T>, e: usize, k: usize) -> Anchor<T> {
-    let body = eq_body(m, e, k);
-    if m.eq_objtype[e] == obj::SITE {
-        let s = id(if k == 0 { m.eq_obj1id[e] } else { m.eq_obj2id[e] });
-        return Anchor { body, pos: ld3(&m.site_pos, s), quat: ld4(&m.site_quat, s) };
-    }
-    let unit = Quat::new(T::one(), T::zero(), T::zero(), T::zero());
-    let data = &m.eq_data[12 * e..12 * e + 12];
-    if m.eq_type[e] == eq::WELD {
-        // a weld keeps the second body's anchor first, then the relative pose in the first body
-        if k == 0 {
-            return Anchor { body, pos: ld3(data, 1), quat: Quat::new(data[6], data[7], data[8], data[9]) };
+/// Fills the rows of all equalities that have room.
+pub fn constraint_equality<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    for e in 0..m.size.neq {
+        if d.eq_efc_address[e] >= 0 {
+            equality_rows(m, d, e, id(d.eq_efc_address[e]));
         }
-        return Anchor { body, pos: ld3(data, 0), quat: unit };
-    }
-    Anchor { body, pos: ld3(data, k), quat: unit }
-}
-
-/// Number of rows of equality `e` in this world.
-pub fn equality_count<T: Scalar>(m: &Model<T>, d: &Data<T>, e: usize) -> usize {
-    if m.opt.disableflags & disable::EQUALITY != 0 || d.eq_active[e] == 0 {
-        return 0;
-    }
-    match m.eq_type[e] {
-        eq::CONNECT | eq::WELD => {
-            let (b1, b2) = (eq_body(m, e, 0), eq_body(m, e, 1));
-            if last_dof(m, b1) < 0 && last_dof(m, b2) < 0 {
-                0
-            } else if m.eq_type[e] == eq::WELD {
-                6
-            } else {
-                3
-            }
-        }
-        eq::JOINT | eq::TENDON => 1,
-        _ => 0,
     }
 }
 
 /// Fills the rows of equality `e`, from row `r0`.
-pub fn equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: usize) {
+fn equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: usize) {
     match m.eq_type[e] {
         eq::JOINT => joint_equality_row(m, d, e, r0),
         eq::TENDON => tendon_equality_row(m, d, e, r0),
@@ -88,12 +42,6 @@ fn rotation_difference<T: Scalar>(q1: Quat<T>, q2: Quat<T>) -> Vec3<T> {
     let dv = Vec3::new(dq[1], dq[2], dq[3]);
     let v2 = Vec3::new(q2[1], q2[2], q2[3]);
     (dv * q2[0] - v2 * dq[0] - v2.cross(&dv)) * side
-}
-
-/// Half the vector part of `conj(g2) turn g1`.
-pub fn half_relative<T: Scalar>(g1: Quat<T>, g2: Quat<T>, turn: Quat<T>) -> Vec3<T> {
-    let q = quat_mul(quat_mul(quat_conj(g2), turn), g1);
-    Vec3::new(q[1], q[2], q[3]) * T::r(0.5)
 }
 
 /// Fills the rows of a connect or weld: position, then for a weld orientation.
@@ -168,13 +116,6 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: us
             }
         }
     }
-}
-
-/// Sets nonzero `n` of row `r`.
-#[inline(always)]
-pub fn st_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, n: usize, col: usize, value: T) {
-    d.efc_J[r * m.size.nvpad + col] = value;
-    d.efc_J_colind[r * m.size.nv + n] = index(col);
 }
 
 /// Value and derivative of the polynomial of equality `e` at `x`.

@@ -29,10 +29,16 @@ fn clamp<T: Scalar>(x: T, lo: f64, hi: f64) -> T {
     x.max(T::r(lo)).min(T::r(hi))
 }
 
-/// `x` to the power `p`; the default power 2 exactly, since `pow` of some GPUs is good to three digits.
+/// `x` to the power `p`; what the default power 2 needs without `pow`, which is good to three digits on some GPUs.
 #[inline(always)]
-fn power<T: Scalar>(x: T, p: T) -> T {
-    if p == T::r(2.0) { x * x } else { x.powf(p) }
+fn impedance_power<T: Scalar>(x: T, p: T) -> T {
+    if p == T::r(2.0) {
+        x * x
+    } else if p == T::one() {
+        x
+    } else {
+        x.powf(p)
+    }
 }
 
 /// Impedance and its derivative at a violation `r` (documentation: modeling, "Impedance").
@@ -57,11 +63,11 @@ pub fn impedance<T: Scalar>(solimp: Solimp<T>, r: T) -> (T, T) {
     let (y, dy) = if p == T::one() {
         (x, T::one())
     } else if x <= mid {
-        let a = T::one() / power(mid, p - T::one());
-        (a * power(x, p), p * a * power(x, p - T::one()))
+        let a = T::one() / impedance_power(mid, p - T::one());
+        (a * impedance_power(x, p), p * a * impedance_power(x, p - T::one()))
     } else {
-        let b = T::one() / power(T::one() - mid, p - T::one());
-        (T::one() - b * power(T::one() - x, p), p * b * power(T::one() - x, p - T::one()))
+        let b = T::one() / impedance_power(T::one() - mid, p - T::one());
+        (T::one() - b * impedance_power(T::one() - x, p), p * b * impedance_power(T::one() - x, p - T::one()))
     };
     (d0 + y * (dw - d0), side * dy * (dw - d0) / width)
 }
@@ -154,6 +160,13 @@ pub fn zero_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize) {
     d.efc_J_rownnz[r] = 0;
 }
 
+/// Sets nonzero `n` of row `r`.
+#[inline(always)]
+pub fn st_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, n: usize, col: usize, value: T) {
+    d.efc_J[r * m.size.nvpad + col] = value;
+    d.efc_J_colind[r * m.size.nv + n] = index(col);
+}
+
 /// Adds a nonzero to row `r`; columns come in ascending order.
 #[inline(always)]
 pub fn push_nonzero<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, col: usize, value: T) {
@@ -207,4 +220,10 @@ pub fn chain_length<T: Scalar>(m: &Model<T>, b1: usize, b2: usize, common: bool)
 pub fn point_jac<T: Scalar>(d: &Data<T>, i: usize, offset: Vec3<T>) -> (Vec3<T>, Vec3<T>) {
     let rot = ld3(&d.cdof, 2 * i);
     (ld3(&d.cdof, 2 * i + 1) + rot.cross(&offset), rot)
+}
+
+/// The bodies of contact `c`.
+pub fn contact_bodies<T: Scalar>(m: &Model<T>, d: &Data<T>, c: usize) -> (usize, usize) {
+    let (g1, g2) = (id(d.contact_geom[2 * c]), id(d.contact_geom[2 * c + 1]));
+    (id(m.geom_bodyid[g1]), id(m.geom_bodyid[g2]))
 }

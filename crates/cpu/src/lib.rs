@@ -12,6 +12,7 @@ pub mod bias;
 pub mod collision;
 pub mod cone;
 pub mod constraint;
+pub mod constraint_anchor;
 pub mod constraint_contact;
 pub mod constraint_equality;
 pub mod constraint_row;

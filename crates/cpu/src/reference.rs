@@ -1,7 +1,7 @@
 //! Stage `reference`: row velocities and reference accelerations. Twin: `shaders/reference.wgsl`.
 
 use crate::Scalar;
-use crate::constraint_equality::{eq_anchor, half_relative};
+use crate::constraint_anchor::{eq_anchor, half_relative};
 use crate::constraint_row::id;
 use crate::math::*;
 use kiloworld_layout::consts::eq;

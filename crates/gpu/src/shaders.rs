@@ -14,7 +14,13 @@ macro_rules! shaders {
 /// Every file of `shaders/` by its stem, sorted.
 pub const SHADERS: &[(&str, &str)] = shaders! {
     // one a line, sorted
+    "constraint"
+    "constraint_anchor"
+    "constraint_contact"
+    "constraint_equality"
+    "constraint_row"
     "math"
+    "reference"
     "two_float"
 };
 

@@ -25,6 +25,9 @@ pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
     match stage {
         Stage::Load => Vec::new(),
         Stage::ComPos => vec![Kernel { entry: "main_com_pos", ..Kernel::once("kinematics") }],
+        Stage::Constraint => {
+            vec![Kernel::once("constraint"), Kernel::once("constraint_equality"), Kernel::once("constraint_contact")]
+        }
         Stage::Solver => vec![
             Kernel::once("solver_init"),
             Kernel { repeat: times(opt.iterations), ..Kernel::once("solver_iter") },
