@@ -60,12 +60,16 @@ impl Golden {
 
     /// Reads `NAME.npz` from `tests/golden`, else from the folder that `KILOWORLD_GOLDEN` names (goldens of the corpus).
     pub fn named(name: &str) -> Self {
+        Self::read(&Self::path(name).unwrap_or_else(|| panic!("no golden {name}: run `cargo xtask test`")))
+    }
+
+    /// Where a golden is; `None` where it is not.
+    pub fn path(name: &str) -> Option<std::path::PathBuf> {
         let file = format!("{name}.npz");
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
         let there = std::env::var_os("KILOWORLD_GOLDEN").or_else(|| std::env::var_os("KILOWORLD_GOLD"));
         let there = there.map(std::path::PathBuf::from);
-        let folder = [Some(here), there].into_iter().flatten().find(|d| d.join(&file).exists());
-        Self::read(&folder.unwrap_or_default().join(file))
+        [Some(here), there].into_iter().flatten().map(|d| d.join(&file)).find(|p| p.exists())
     }
 
     /// The array of a key; panics with the key's name where there is none.

@@ -257,7 +257,7 @@ fn model_fields_pass_through_the_accessors() {
 #[test]
 fn fields_go_up_and_down() {
     let Some(gpu) = gpu() else { return };
-    let m: Model<f64> = models::named("ant");
+    let m: Model<f64> = models::named("mix");
     let options = BatchOptions { tuning: Some(tuning(1, 2)), worlds_per_slice: Some(8), ..BatchOptions::default() };
     let mut batch = GpuBatch::new(&gpu, &m, 11, options).expect("fits");
     assert!(batch.nslice() > 1, "the batch is to be split");

@@ -12,7 +12,7 @@ fn stage(call: impl Into<Call>, edit: impl Fn(&mut Model<f64>) + Copy, faults: &
     if !has_kernels(call.stage, &models::named("mix")) {
         return;
     }
-    check(call, &["mix", "humanoid", "mix_pyr", "ant", "half_cheetah", "cartpole"], edit);
+    check(call, &models::names(), edit);
     for (name, file, from, to) in faults {
         must_catch(call, name, edit, file, from, to);
     }
