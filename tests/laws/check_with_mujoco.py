@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Runs the law files on MuJoCo itself (f64): shows that a law is a law before our own engine is asked.
+
+    pip install mujoco==4.0.0 numpy; python tests/laws/check_with_mujoco.py [FILTER]
+
+The words of a law file are explained in tests/laws/README.md; expressions are Python's here and crates/laws/src/expr.rs's there.
+"""
+import math, pathlib, re, sys, tomllib
+import mujoco, numpy as np
+
+HERE = pathlib.Path(__file__).parent
+MODELS = HERE / "../../models"
+OPTIONS = {
+    "cone": {"pyramidal": 0, "elliptic": 1},
+    "integrator": {"Euler": 0, "RK4": 1, "implicit": 2, "implicitfast": 3},
+    "solver": {"PGS": 0, "CG": 1, "Newton": 2},
+}
+
+
+def agm(a, b):
+    for _ in range(60):
+        a, b = (a + b) / 2, math.sqrt(a * b)
+    return a
+
+
+FUNCTIONS = {k: getattr(math, k) for k in "sin cos tan asin acos atan atan2 sqrt exp log hypot pi pow".split()}
+FUNCTIONS |= {"abs": abs, "min": min, "max": max, "agm": agm, "deg": math.radians}
+
+
+class World:
+    """One world: a model of its own, its state, and the variables of its case."""
+
+    def __init__(self, law, case, change):
+        self.m = mujoco.MjModel.from_xml_path(str(MODELS / law["model"]))
+        self.d = mujoco.MjData(self.m)
+        self.vars = {}
+        for part in (law, case, change):
+            self.vars |= part.get("vars", {})
+        for part in (law, case, change):
+            for k, v in part.get("option", {}).items():
+                setattr(self.m.opt, k, OPTIONS[k][v] if isinstance(v, str) else v)
+        if "key" in law:
+            mujoco.mj_resetDataKeyframe(self.m, self.d, law["key"])
+        for part in (law, case, change):
+            self.apply(part.get("set", {}))
+        if any(k.startswith("body_mass") for part in (law, case, change) for k in part.get("set", {})):
+            mujoco.mj_setConst(self.m, self.d)  # dof_M0: MuJoCo takes the inertia of simple bodies from there
+            for part in (law, case, change):
+                self.apply(part.get("set", {}))
+        for part in (law, case, change):
+            self.apply(part.get("start", {}))
+
+    def field(self, name):
+        if name.startswith("opt_"):
+            v = getattr(self.m.opt, name[4:])
+            return v if isinstance(v, np.ndarray) else None
+        if name.startswith("stat_"):
+            return None
+        return getattr(self.d if hasattr(self.d, name) else self.m, name)
+
+    def apply(self, fields):
+        for key, value in fields.items():
+            name, row, col = re.fullmatch(r"(\w+)(?:\[([\d*]+)(?:,([\d*]+))?\])?", key).groups()
+            a = self.field(name)
+            if a is None:  # a scalar option or statistic
+                part, name = name.split("_", 1)
+                part = getattr(self.m, part)
+                setattr(part, name, self.eval(value, x=getattr(part, name)))
+                continue
+            if name == "opt_gravity":
+                a = a.reshape(1, 3)
+            rows = range(a.shape[0]) if row in (None, "*") else [int(row)]
+            if row is None:
+                values = [self.eval(v) for v in value]
+                a.reshape(-1)[:] = values
+                continue
+            for r in rows:
+                if a.ndim == 1:
+                    a[r] = self.eval(value, x=a[r])
+                elif isinstance(value, list):
+                    a[r] = [self.eval(v) for v in value]
+                else:
+                    for c in range(a.shape[1]) if col in (None, "*") else [int(col)]:
+                        a[r, c] = self.eval(value, x=a[r, c])
+
+    def eval(self, text, **more):
+        return float(text) if isinstance(text, (int, float)) else float(eval(text, FUNCTIONS, Names(self, more)))
+
+    def total(self):
+        """Energy and momenta of the whole tree, at the present state."""
+        m, d = self.m, self.d
+        mujoco.mj_forward(m, d)
+        mujoco.mj_energyPos(m, d), mujoco.mj_energyVel(m, d), mujoco.mj_subtreeVel(m, d)
+        p = m.body_subtreemass[0] * d.subtree_linvel[0]
+        spin = d.subtree_angmom[0]
+        return {"energy": d.energy[0] + d.energy[1], "momentum": p, "spin": spin}
+
+    def normal_force(self, g1, g2):
+        out = np.zeros(6)
+        total = 0.0
+        for i, c in enumerate(self.d.contact):
+            if sorted(c.geom) == sorted((g1, g2)):
+                mujoco.mj_contactForce(self.m, self.d, i, out)
+                total += out[0]
+        return total
+
+
+class Names(dict):
+    def __init__(self, world, more):
+        self.w, self.more = world, more
+
+    def __missing__(self, name):
+        w = self.w
+        if name in self.more:
+            return self.more[name]
+        if name in w.vars:
+            return w.eval(w.vars[name])
+        if name in ("energy", "momentum", "spin"):
+            return w.total()[name]
+        if name == "normal_force":
+            return w.normal_force
+        if name == "contact_dist":
+            return w.d.contact.dist
+        if name == "ncon":
+            return w.d.ncon
+        if hasattr(w.d, name) or hasattr(w.m, name):
+            return w.field(name)
+        raise KeyError(name)
+
+
+def run(law, world, case):
+    """Measured value of every check."""
+    measure, checks = law["measure"], law["check"]
+    kind = measure["kind"]
+
+    def sample():
+        mujoco.mj_forward(world.m, world.d)
+        return np.array([world.eval(c["signal"]) for c in checks])
+
+    def step(n):
+        for _ in range(n):
+            mujoco.mj_step(world.m, world.d)
+
+    if kind == "sweep":
+        x, by, until = world.eval(measure["from"]), measure["by"], measure["until"]
+        world.vars[measure["var"]] = x
+        world.apply(measure["place"])
+        for _ in range(measure["most"]):
+            x += by
+            world.vars[measure["var"]] = x
+            world.apply(measure["move"])
+            step(measure["hold"])
+            if world.eval(until["signal"]) > until["above"]:
+                return np.array([x])
+        return np.array([math.nan])
+    step(measure.get("settle", 0))
+    if kind in ("final", "same"):
+        step(measure["steps"])
+        return sample()
+    if kind in ("change", "rate"):
+        a, t = sample(), world.d.time
+        step(measure["steps"])
+        b = sample()
+        change = (b - a) / (world.d.time - t if kind == "rate" else 1)
+        return np.array([y if c.get("kind") == "final" else x for c, x, y in zip(checks, change, b)])
+    if kind == "conserved":
+        a, worst = sample(), 0
+        for _ in range(measure["samples"]):
+            step(measure["every"])
+            worst = np.maximum(worst, abs(sample() - a))
+        return worst
+    if kind == "period":
+        # the signal crosses zero upwards after `first` periods and after `count` more: look a little before and after
+        h, window, done, times = world.m.opt.timestep, measure["window"], 0, [math.nan, math.nan]
+        for k, periods in enumerate((measure["first"], measure["first"] + measure["count"])):
+            n = round(periods * world.eval(checks[0]["expected"]) / h) - window
+            step(n - done)
+            for i in range(2 * window):
+                a = world.eval(checks[0]["signal"])
+                step(1)
+                b = world.eval(checks[0]["signal"])
+                if a < 0 <= b:
+                    times[k] = (n + i + a / (a - b)) * h
+            done = n + 2 * window
+        return np.array([(times[1] - times[0]) / measure["count"]])
+    raise ValueError(kind)
+
+
+def order(law, case, change):
+    """log2 of the ratio of the differences between the signal's ends at steps h, h/2 and h/4."""
+    end = []
+    for part in (1, 2, 4):
+        w = World(law, case, change)
+        w.m.opt.timestep /= part
+        for _ in range(law["measure"]["steps"] * part):
+            mujoco.mj_step(w.m, w.d)
+        mujoco.mj_forward(w.m, w.d)
+        end.append(np.array([w.eval(c["signal"]) for c in law["check"]]))
+    print("   differences", end[0] - end[1], end[1] - end[2])
+    return np.log2(abs((end[0] - end[1]) / (end[1] - end[2]))), w
+
+
+def passes(check, value, expected):
+    above = check.get("abs_tol", 0) + check.get("rel_tol", 0) * abs(expected)
+    low, high = expected - check.get("below", above), expected + check.get("above", above)
+    return low <= value <= high
+
+
+def main():
+    bad = 0
+    for path in sorted(HERE.glob("*.toml")):
+        if len(sys.argv) > 1 and sys.argv[1] not in path.stem:
+            continue
+        law = tomllib.loads(path.read_text())
+        print(f"{path.stem}: {law['title']}")
+        first, covered = None, set()
+        for change in [{}] + law["control"]:
+            for case in law.get("case", [{"name": ""}]):
+                if case["name"] not in change.get("cases", [case["name"]]):
+                    continue
+                if law["measure"]["kind"] == "order":
+                    got, world = order(law, case, change)
+                else:
+                    world = World(law, case, change)
+                    got = run(law, world, case)
+                if law["measure"]["kind"] == "same":
+                    first = got if first is None else first
+                    got = got - first
+                base = World(law, case, {})
+                base.d = world.d
+                for c, v in zip(law["check"], got):
+                    if change and c["name"] not in change.get("fails", [c["name"]]):
+                        continue
+                    if "cases" in c and case["name"] not in c["cases"]:
+                        continue
+                    if change:
+                        covered.add((case["name"], c["name"]))
+                    e = base.eval(case.get("expected", {}).get(c["name"], c["expected"]))
+                    ok = passes(c, v, e)
+                    good = ok != bool(change)
+                    bad += not good
+                    print(f"  {'' if good else 'BAD '}{'control: ' + change['why'] + ' | ' if change else ''}{case['name']} {c['name']}: {v:.8g} expected {e:.8g}  {'pass' if ok else 'fail'}")
+        for case in law.get("case", [{"name": ""}]):
+            for c in law["check"]:
+                if case["name"] in c.get("cases", [case["name"]]) and (case["name"], c["name"]) not in covered:
+                    bad += 1
+                    print(f"  BAD no control covers {case['name']} {c['name']}")
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main() != 0)
