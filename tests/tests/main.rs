@@ -3,6 +3,7 @@ mod barriers;
 mod batch_bits;
 mod constraint;
 mod device;
+mod laws;
 mod layout;
 mod mirror;
 mod mjcf;

@@ -9,10 +9,10 @@ pub(crate) enum Expr {
     /// a variable of the law, or a whole field of one number
     Name(String),
     /// an element of a field: row, column
-    Element(String, Box<Expr>, Option<Box<Expr>>),
-    Call(String, Vec<Expr>),
-    Negative(Box<Expr>),
-    Binary(char, Box<Expr>, Box<Expr>),
+    Element(String, Box<Self>, Option<Box<Self>>),
+    Call(String, Vec<Self>),
+    Negative(Box<Self>),
+    Binary(char, Box<Self>, Box<Self>),
 }
 
 /// What names stand for.

@@ -68,9 +68,17 @@ pub(crate) enum Measure {
     /// the signal after `steps`
     Final { steps: usize },
     /// its change over `steps` after `settle` steps
-    Change { #[serde(default)] settle: usize, steps: usize },
+    Change {
+        #[serde(default)]
+        settle: usize,
+        steps: usize,
+    },
     /// its change a second
-    Rate { #[serde(default)] settle: usize, steps: usize },
+    Rate {
+        #[serde(default)]
+        settle: usize,
+        steps: usize,
+    },
     /// its largest departure from the start, looked at every so many steps
     Conserved { samples: usize, every: usize },
     /// its period: upward zero crossings after `first` and after `first + count` periods, looked for in `window` steps

@@ -15,7 +15,7 @@ use kiloworld_layout::Field;
 use kiloworld_sim::{Batch, Precision};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Instant;
 
 pub use list::{MODELS, NAMES};
@@ -74,7 +74,7 @@ pub enum Error {
     Batch(#[from] kiloworld_sim::Error),
     /// the device
     #[error(transparent)]
-    Gpu(#[from] kiloworld_gpu::Error),
+    Gpu(#[from] kiloworld_gpu::GpuError),
 }
 
 /// One value of a law in one case.
@@ -268,13 +268,13 @@ pub fn run_all(filter: &str, backend: Backend, mut each: impl FnMut(&Verdict)) -
 }
 
 /// One device for every law: pipelines of the same text are made once.
-fn gpu() -> Result<Arc<Gpu>, Error> {
-    static GPU: Mutex<Option<Arc<Gpu>>> = Mutex::new(None);
+fn gpu() -> Result<Gpu, Error> {
+    static GPU: Mutex<Option<Gpu>> = Mutex::new(None);
     let mut gpu = GPU.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(gpu) = &*gpu {
         return Ok(gpu.clone());
     }
-    let opened = Arc::new(Gpu::new(&Default::default())?);
+    let opened = Gpu::new(&Default::default())?;
     *gpu = Some(opened.clone());
     Ok(opened)
 }
@@ -288,7 +288,7 @@ fn batch(
 ) -> Result<Batch, Error> {
     let fail = |error: String| Error::Model { file: file.to_owned(), error };
     let text = MODELS.iter().find(|(n, _)| *n == file).ok_or_else(|| fail("no such model".to_owned()))?.1;
-    let model = load(text, option).map_err(fail)?;
+    let model = kiloworld_sim::pending::Model { layout: load(text, option).map_err(fail)?.layout };
     let mut builder = Batch::builder(&model).nworld(nworld);
     for &f in fields {
         builder = builder.per_world(f);

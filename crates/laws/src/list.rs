@@ -33,6 +33,9 @@ macro_rules! for_each_law {
             stop_distance
             symmetry
             weld_anchor
+            weld_cantilever
+            weld_light
+            weld_motion
             weld_pull
         }
     };
@@ -57,7 +60,8 @@ macro_rules! models {
 }
 
 models! {
-    "ball_on_slope.xml" "big_boxes.xml" "bounce.xml" "box_stack.xml" "double_pendulum.xml" "four_bar.xml" "free_body.xml"
+    "ball_on_slope.xml" "big_boxes.xml" "bounce.xml" "box_stack.xml" "cantilever.xml" "double_pendulum.xml" "four_bar.xml" "free_body.xml"
     "gear.xml" "gripper_pinch.xml" "incline.xml" "pendulum.xml" "servo.xml" "slider.xml" "sliding_block.xml"
-    "space_chain.xml" "spinning_ball.xml" "top.xml" "tumble.xml" "weld_anchor.xml" "weld_pull.xml"
+    "space_chain.xml" "spinning_ball.xml" "top.xml" "tumble.xml" "weld_anchor.xml" "weld_light.xml"
+    "weld_pull.xml" "weld_spin.xml"
 }

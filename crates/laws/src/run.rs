@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::expr::{Expr, Names};
-use crate::file::{Change, LawFile, Measure, Text, Texts, applies};
+use crate::file::{Change, LawFile, Measure, Texts, applies};
 use crate::totals;
 use crate::world::{Key, Values, View, World, apply};
 use kiloworld_layout::{Buffer, Field, Slice};

@@ -20,12 +20,13 @@ impl Totals {
     /// From the fields of a world and the model (mass, inertia, gravity as overridden in `values`).
     pub(crate) fn new(m: &Model<f64>, values: &Values) -> Option<Self> {
         let get = |f: Field| values.get(&f).map(Vec::as_slice);
-        let real = |f: Field| get(f).or(match m.get(f) {
-            Some(kiloworld_layout::Slice::F(v)) => Some(v),
-            _ => None,
-        });
-        let (mass, inertia, gravity) =
-            (real(Field::body_mass)?, real(Field::body_inertia)?, real(Field::opt_gravity)?);
+        let real = |f: Field| {
+            get(f).or(match m.get(f) {
+                Some(kiloworld_layout::Slice::F(v)) => Some(v),
+                _ => None,
+            })
+        };
+        let (mass, inertia, gravity) = (real(Field::body_mass)?, real(Field::body_inertia)?, real(Field::opt_gravity)?);
         let (xipos, ximat, cvel, com) =
             (get(Field::xipos)?, get(Field::ximat)?, get(Field::cvel)?, get(Field::subtree_com)?);
         let mut out = Self::default();
@@ -70,7 +71,7 @@ impl Totals {
 /// Energy of the joints' springs.
 fn springs(m: &Model<f64>, qpos: &[f64], stiffness: &[f64]) -> Option<f64> {
     let mut sum = 0.0;
-    for j in 0..m.size.njnt {
+    for (j, k) in stiffness.iter().enumerate() {
         let a = usize::try_from(m.jnt_qposadr[j]).ok()?;
         let (q, s) = (&qpos[a..], &m.qpos_spring[a..]);
         let squared = match m.jnt_type[j] {
@@ -82,7 +83,7 @@ fn springs(m: &Model<f64>, qpos: &[f64], stiffness: &[f64]) -> Option<f64> {
             }
             _ => 0.0,
         };
-        sum += 0.5 * stiffness[j] * squared;
+        sum += 0.5 * k * squared;
     }
     Some(sum)
 }

@@ -39,9 +39,9 @@ impl World {
         };
         for c in changes {
             w.vars.extend(c.vars.iter().map(|(k, Text(e))| (k.clone(), e.clone())));
-            w.option.extend(c.option.iter().map(|(k, v)| {
-                (k.clone(), v.as_str().map_or_else(|| v.to_string(), str::to_owned))
-            }));
+            w.option.extend(
+                c.option.iter().map(|(k, v)| (k.clone(), v.as_str().map_or_else(|| v.to_string(), str::to_owned))),
+            );
             w.set.push(c.set.clone());
             w.start.push(c.start.clone());
         }
@@ -81,7 +81,9 @@ impl View<'_> {
 
 impl Names for View<'_> {
     fn name(&self, name: &str) -> Result<Option<f64>, String> {
-        if name == "x" && let Some(x) = self.x {
+        if name == "x"
+            && let Some(x) = self.x
+        {
             return Ok(Some(x));
         }
         if let Some(e) = self.vars.get(name) {
