@@ -2,8 +2,8 @@
 
 Usage: make_contacts.py OUT.npz N [SEED]      (needs mujoco==4.0.0 and numpy; N poses a pair type and kind)
 
-Keys, PAIR being such as box_box: PAIR/kind (0 random, 1 aligned or resting, 2 deep), PAIR/size (n, 2, 3), PAIR/pos (n, 2, 3), PAIR/mat
-(n, 2, 9), PAIR/margin (n), PAIR/ncon (n) and, one after the other, PAIR/dist, PAIR/cpos (., 3), PAIR/frame (., 9).
+Keys, PAIR being such as box_box: PAIR/kind (0 random, 1 aligned or resting up to a small tilt, 2 deep, 3 exactly
+aligned: several answers are equally right), PAIR/size (n, 2, 3), PAIR/pos (n, 2, 3), PAIR/mat (n, 2, 9), PAIR/margin (n), PAIR/ncon (n) and, one after the other, PAIR/dist, PAIR/cpos (., 3), PAIR/frame (., 9).
 """
 
 import sys
@@ -89,8 +89,8 @@ def sample(t1, t2, kind, rng):
     size = rng.uniform(0.05, 0.5, size=(2, 3))
     margin = float(rng.choice([0, 0, 0.01, 0.05]))
     q1, q2 = quat(rng), quat(rng)
-    if kind == 1:
-        # faces and axes aligned up to a turn about the normal and, in half the cases, a tilt as of a resting body
+    if kind in (1, 3):
+        # faces and axes aligned up to a turn about the normal and, in kind 1, a tilt as of a resting body
         q2 = right_angle(rng)
         axis = np.eye(3)[rng.integers(3)]
         world_axis = mat_of(q2) @ axis
@@ -98,8 +98,9 @@ def sample(t1, t2, kind, rng):
         if rng.random() < 0.7:
             q2 = turned(q2, axis, rng.uniform(-np.pi, np.pi))
         n = mat_of(q1) @ (np.eye(3)[2] if t1 == "plane" else world_axis)
-        if rng.random() < 0.5:
-            q2 = turned(q2, rng.normal(size=3) / 2, rng.choice([1e-6, 1e-4, 1e-3, 1e-2]))
+        if kind == 1:
+            axis = rng.normal(size=3)
+            q2 = turned(q2, axis / np.linalg.norm(axis), rng.choice([1e-6, 1e-4, 1e-3, 1e-2]))
     else:
         n = rng.normal(size=3)
         n /= np.linalg.norm(n)
@@ -107,7 +108,7 @@ def sample(t1, t2, kind, rng):
             n = mat_of(q1)[:, 2]
     m1, m2 = mat_of(q1), mat_of(q2)
     reach = extent(t1, size[0], m1, n) + extent(t2, size[1], m2, n)
-    depth = {0: rng.uniform(-0.3, 0.06), 1: rng.uniform(-2e-3, 0.3e-3), 2: -rng.uniform(0, 1) * reach}[kind]
+    depth = {0: rng.uniform(-0.3, 0.06), 1: rng.uniform(-2e-3, 0.3e-3), 2: -rng.uniform(0, 1) * reach}[kind % 3 or kind // 3]
     side = rng.normal(size=3) * (0.0 if rng.random() < 0.3 else 0.3)
     side -= n * (side @ n)
     pos1 = rng.normal(size=3) * 0.5
@@ -122,7 +123,7 @@ def make(n, seed):
         rng = np.random.default_rng(seed)
         pair = Pair(t1, t2)
         rows = {k: [] for k in "kind size pos mat margin ncon dist cpos frame".split()}
-        for kind in (0, 1, 2):
+        for kind in range(4):
             for _ in range(n):
                 while True:
                     size, pos, q, margin = sample(t1, t2, kind, rng)

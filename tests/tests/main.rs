@@ -1,6 +1,7 @@
 //! tests
 mod barriers;
 mod batch_bits;
+mod collision;
 mod constraint;
 mod device;
 mod laws;

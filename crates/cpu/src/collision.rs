@@ -1,7 +1,278 @@
-//! Stage `collision`. Twin: `shaders/collision.wgsl`.
+//! Stage `collision`: contacts of the static pair list, in its order. Twin: `shaders/collision.wgsl`.
+//!
+//! Narrow phases work relative to the first geom's centre, so that f32 loses nothing to coordinates far from the origin.
 
-use crate::Scalar;
+use crate::collide_box::collide_box_box;
+use crate::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
+use crate::collide_plane::{collide_plane_box, collide_plane_capsule, collide_plane_sphere};
+use crate::collide_sphere::{collide_sphere_box, collide_sphere_capsule, collide_sphere_sphere};
+use crate::math::{Mat3, Vec3, ld3, ld9, st3, st9};
+use crate::two_float::tf_diff3;
+use crate::{Real, Scalar};
+use kiloworld_layout::consts::{MINMU, MINVAL, disable, enable, geom, status};
 use kiloworld_layout::{Data, Model};
 
-/// See `Stage`.
-pub fn collision<T: Scalar>(_m: &Model<T>, _d: &mut Data<T>) {}
+/// The most contacts of a pair.
+pub const MAXCONPAIR: usize = 8;
+
+/// Two geoms as a narrow phase sees them.
+#[derive(Clone, Copy, Debug)]
+pub struct Pose<T: Real> {
+    /// size of geom 1 [m]
+    pub s1: Vec3<T>,
+    /// orientation of geom 1
+    pub m1: Mat3<T>,
+    /// size of geom 2 [m]
+    pub s2: Vec3<T>,
+    /// orientation of geom 2
+    pub m2: Mat3<T>,
+    /// centre of geom 2 minus centre of geom 1 [m]
+    pub r: Vec3<T>,
+}
+
+/// The contacts of a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactSet<T: Real> {
+    /// how many
+    pub count: usize,
+    /// distances [m]
+    pub dist: [T; MAXCONPAIR],
+    /// midpoints relative to the centre of geom 1 [m]
+    pub pos: [Vec3<T>; MAXCONPAIR],
+    /// directions from geom 1 to geom 2
+    pub normal: [Vec3<T>; MAXCONPAIR],
+    /// where the first tangent shall point; 0: anywhere
+    pub tangent: Vec3<T>,
+}
+
+impl<T: Scalar> ContactSet<T> {
+    /// No contacts.
+    #[must_use]
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        let zero = Vec3::zeros();
+        Self { count: 0, dist: [T::zero(); _], pos: [zero; _], normal: [zero; _], tangent: zero }
+    }
+
+    /// Adds a contact; none beyond [`MAXCONPAIR`].
+    #[inline(always)]
+    pub(crate) fn push(&mut self, dist: T, pos: Vec3<T>, normal: Vec3<T>) {
+        if self.count < MAXCONPAIR {
+            self.dist[self.count] = dist;
+            self.pos[self.count] = pos;
+            self.normal[self.count] = normal;
+            self.count += 1;
+        }
+    }
+}
+
+/// Finds the contacts of a world (`mj_collision`).
+pub fn collision<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    let mut count = 0;
+    if m.opt.disableflags & (disable::CONTACT | disable::CONSTRAINT) == 0 {
+        for k in 0..m.size.ncoll {
+            let (margin, gap) = pair_margin(m, k);
+            if !near(m, d, k, margin + gap) {
+                continue;
+            }
+            let set = narrow(m, d, k, margin + gap);
+            for i in 0..set.count {
+                if count < m.size.nconmax {
+                    write_contact(m, d, k, count, &set, i, margin);
+                }
+                count += 1;
+            }
+        }
+    }
+    d.ncon[0] = count.min(m.size.nconmax) as i32;
+    d.ncon_need[0] = d.ncon_need[0].max(count as i32);
+    if count > m.size.nconmax {
+        d.status[0] |= status::CONTACT_OVERFLOW;
+    }
+}
+
+/// Margin and gap of pair `k` [m]: sums of the geoms'. Contacts are found up to their sum and push within the margin.
+fn pair_margin<T: Scalar>(m: &Model<T>, k: usize) -> (T, T) {
+    let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
+    let pair = m.coll_pairid[k];
+    let (margin, gap) = if pair >= 0 {
+        (m.pair_margin[pair as usize], m.pair_gap[pair as usize])
+    } else {
+        (m.geom_margin[g1] + m.geom_margin[g2], m.geom_gap[g1] + m.geom_gap[g2])
+    };
+    (if m.opt.enableflags & enable::OVERRIDE == 0 { margin } else { m.opt_o_margin[0] }, gap)
+}
+
+/// False where bounding spheres, or a bounding sphere and a plane, are apart by more than `margin`.
+fn near<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> bool {
+    let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
+    let r = ld3(&d.geom_xpos, g2) - ld3(&d.geom_xpos, g1);
+    let reach = margin + m.geom_rbound[g2];
+    if m.geom_type[g1] == geom::PLANE {
+        let x = &d.geom_xmat[9 * g1..9 * g1 + 9];
+        return r[0] * x[2] + r[1] * x[5] + r[2] * x[8] <= reach;
+    }
+    let reach = reach + m.geom_rbound[g1];
+    r.dot(&r) <= reach * reach
+}
+
+/// The contacts of pair `k` up to distance `margin`.
+fn narrow<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> ContactSet<T> {
+    let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
+    let p = Pose {
+        s1: ld3(&m.geom_size, g1),
+        m1: ld9(&d.geom_xmat, g1),
+        s2: ld3(&m.geom_size, g2),
+        m2: ld9(&d.geom_xmat, g2),
+        r: apart(m, d, g1, g2),
+    };
+    match (m.geom_type[g1], m.geom_type[g2]) {
+        (geom::PLANE, geom::SPHERE) => collide_plane_sphere(&p, margin),
+        (geom::PLANE, geom::CAPSULE) => collide_plane_capsule(&p, margin),
+        (geom::PLANE, geom::BOX) => collide_plane_box(&p, margin),
+        (geom::SPHERE, geom::SPHERE) => collide_sphere_sphere(&p, margin),
+        (geom::SPHERE, geom::CAPSULE) => collide_sphere_capsule(&p, margin),
+        (geom::SPHERE, geom::BOX) => collide_sphere_box(&p, margin),
+        (geom::CAPSULE, geom::CAPSULE) => collide_capsule_capsule(&p, margin),
+        (geom::CAPSULE, geom::BOX) => collide_capsule_box(&p, margin),
+        (geom::BOX, geom::BOX) => collide_box_box(&p, margin),
+        // the model's list holds no others
+        _ => ContactSet::new(),
+    }
+}
+
+/// The centre of geom 2 minus the centre of geom 1 [m]; with two-float positions from the bodies' full positions, since
+/// `geom_xpos` is rounded.
+fn apart<T: Scalar>(m: &Model<T>, d: &Data<T>, g1: usize, g2: usize) -> Vec3<T> {
+    if !T::TWO_FLOAT {
+        return ld3(&d.geom_xpos, g2) - ld3(&d.geom_xpos, g1);
+    }
+    let (b1, b2) = (m.geom_bodyid[g1] as usize, m.geom_bodyid[g2] as usize);
+    let bodies = tf_diff3(ld3(&d.xpos, b2), ld3(&d.xpos_lo, b2), ld3(&d.xpos, b1), ld3(&d.xpos_lo, b1));
+    bodies + (ld9(&d.xmat, b2) * ld3(&m.geom_pos, g2) - ld9(&d.xmat, b1) * ld3(&m.geom_pos, g1))
+}
+
+/// Writes contact `i` of pair `k` into slot `c`.
+fn write_contact<T: Scalar>(
+    m: &Model<T>,
+    d: &mut Data<T>,
+    k: usize,
+    c: usize,
+    set: &ContactSet<T>,
+    i: usize,
+    margin: T,
+) {
+    let (g1, g2) = (m.coll_geom1[k], m.coll_geom2[k]);
+    d.contact_dist[c] = set.dist[i];
+    let centre = ld3(&d.geom_xpos, g1 as usize);
+    st3(&mut d.contact_pos, c, centre + set.pos[i]);
+    st9(&mut d.contact_frame, c, contact_frame(set.normal[i], set.tangent));
+    d.contact_includemargin[c] = margin;
+    d.contact_geom[2 * c] = g1;
+    d.contact_geom[2 * c + 1] = g2;
+    d.contact_exclude[c] = i32::from(set.dist[i] >= margin);
+    contact_parameters(m, d, k, c);
+}
+
+/// The contact frame: the normal and two tangents, row by row (`mju_makeFrame`).
+fn contact_frame<T: Scalar>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
+    let (zero, one, half) = (T::zero(), T::one(), T::r(0.5));
+    let mut t1 = tangent - normal * normal.dot(&tangent);
+    // what is left of a tangent along the normal is rounding: f32 has 1e-7 of it
+    if t1.dot(&t1).sqrt() <= T::r(if T::TWO_FLOAT { 1e-5 } else { MINVAL }) {
+        let hint = if tangent.dot(&tangent) > half {
+            // an upright capsule
+            if normal[0].abs() < half { Vec3::new(one, zero, zero) } else { Vec3::new(zero, one, zero) }
+        } else if normal[1].abs() < half {
+            Vec3::new(zero, one, zero)
+        } else {
+            Vec3::new(zero, zero, one)
+        };
+        t1 = hint - normal * normal.dot(&hint);
+    }
+    t1 *= one / t1.dot(&t1).sqrt();
+    let t2 = normal.cross(&t1);
+    Mat3::new(normal[0], normal[1], normal[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])
+}
+
+/// Dimension, friction, references and impedance of slot `c`, which holds a contact of pair `k`.
+fn contact_parameters<T: Scalar>(m: &Model<T>, d: &mut Data<T>, k: usize, c: usize) {
+    let friction = &mut d.contact_friction[5 * c..5 * c + 5];
+    let solref = &mut d.contact_solref[2 * c..2 * c + 2];
+    let solreffriction = &mut d.contact_solreffriction[2 * c..2 * c + 2];
+    let solimp = &mut d.contact_solimp[5 * c..5 * c + 5];
+    let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
+    if m.coll_pairid[k] >= 0 {
+        let p = m.coll_pairid[k] as usize;
+        d.contact_dim[c] = m.pair_dim[p];
+        friction.copy_from_slice(&m.pair_friction[5 * p..5 * p + 5]);
+        solref.copy_from_slice(&m.pair_solref[2 * p..2 * p + 2]);
+        solreffriction.copy_from_slice(&m.pair_solreffriction[2 * p..2 * p + 2]);
+        solimp.copy_from_slice(&m.pair_solimp[5 * p..5 * p + 5]);
+    } else {
+        let (priority1, priority2) = (m.geom_priority[g1], m.geom_priority[g2]);
+        let (dim1, dim2) = (m.geom_condim[g1], m.geom_condim[g2]);
+        // the share of geom 1
+        let mix = if priority1 != priority2 {
+            if priority1 > priority2 { T::one() } else { T::zero() }
+        } else {
+            solmix_share(m.geom_solmix[g1], m.geom_solmix[g2])
+        };
+        d.contact_dim[c] = if priority1 > priority2 {
+            dim1
+        } else if priority1 < priority2 {
+            dim2
+        } else {
+            dim1.max(dim2)
+        };
+        let (f1, f2) = (&m.geom_friction[3 * g1..3 * g1 + 3], &m.geom_friction[3 * g2..3 * g2 + 3]);
+        for (i, f) in friction.iter_mut().enumerate() {
+            // sliding twice, torsional, rolling twice
+            let j = [0, 0, 1, 2, 2][i];
+            *f = if priority1 > priority2 {
+                f1[j]
+            } else if priority1 < priority2 {
+                f2[j]
+            } else {
+                f1[j].max(f2[j])
+            };
+        }
+        let (r1, r2) = (&m.geom_solref[2 * g1..2 * g1 + 2], &m.geom_solref[2 * g2..2 * g2 + 2]);
+        // two standard references are averaged; of direct ones the lesser numbers are taken
+        let standard = r1[0] > T::zero() && r2[0] > T::zero();
+        for i in 0..2 {
+            solref[i] = if priority1 != priority2 || standard {
+                r1[i] * mix + r2[i] * (T::one() - mix)
+            } else {
+                r1[i].min(r2[i])
+            };
+            solreffriction[i] = T::zero();
+        }
+        for i in 0..5 {
+            solimp[i] = m.geom_solimp[5 * g1 + i] * mix + m.geom_solimp[5 * g2 + i] * (T::one() - mix);
+        }
+    }
+    if m.opt.enableflags & enable::OVERRIDE != 0 {
+        friction.copy_from_slice(&m.opt_o_friction);
+        solref.copy_from_slice(&m.opt_o_solref);
+        solreffriction.copy_from_slice(&m.opt_o_solref);
+        solimp.copy_from_slice(&m.opt_o_solimp);
+    }
+    for f in friction {
+        *f = f.max(T::r(MINMU));
+    }
+}
+
+/// Weight of the first of two geoms with these `solmix`.
+fn solmix_share<T: Scalar>(mix1: T, mix2: T) -> T {
+    let least = T::r(MINVAL);
+    if mix1 >= least && mix2 >= least {
+        mix1 / (mix1 + mix2)
+    } else if mix1 < least && mix2 < least {
+        T::r(0.5)
+    } else if mix1 < least {
+        T::zero()
+    } else {
+        T::one()
+    }
+}

@@ -9,6 +9,10 @@
 pub mod acceleration;
 pub mod actuation;
 pub mod bias;
+pub mod collide_box;
+pub mod collide_capsule;
+pub mod collide_plane;
+pub mod collide_sphere;
 pub mod collision;
 pub mod cone;
 pub mod constraint;

@@ -311,8 +311,8 @@ fields! {
         geom_pos: Model [ngeom, 3] T Load "m" "centre in the body frame";
         geom_quat: Model [ngeom, 4] T Load "1" "orientation in the body frame";
         geom_friction: Model [ngeom, 3] T Load "1, m, m" "sliding, torsional, rolling";
-        geom_margin: Model [ngeom] T Load "m" "distance at which contacts are detected";
-        geom_gap: Model [ngeom] T Load "m" "contacts nearer than margin - gap push";
+        geom_margin: Model [ngeom] T Load "m" "distance at which contacts begin to push";
+        geom_gap: Model [ngeom] T Load "m" "contacts are detected up to margin + gap, and push within the margin";
         geom_solmix: Model [ngeom] T Load "1" "weight in the mix of solref and solimp";
         geom_solref: Model [ngeom, 2] T Load "s, 1" "contact reference";
         geom_solimp: Model [ngeom, 5] T Load "1" "contact impedance";
@@ -471,7 +471,7 @@ fields! {
         contact_dist: Contact [nconmax] T Collision "m" "distance between nearest points, negative: penetration";
         contact_pos: Contact [nconmax, 3] T Collision "m" "midpoint, world";
         contact_frame: Contact [nconmax, 9] T Collision "1" "rows: normal from geom 1 to geom 2, two tangents";
-        contact_includemargin: Contact [nconmax] T Collision "m" "margin - gap";
+        contact_includemargin: Contact [nconmax] T Collision "m" "distance below which it pushes: the margin";
         contact_friction: Contact [nconmax, 5] T Collision "1, m" "sliding ×2, torsional, rolling ×2";
         contact_solref: Contact [nconmax, 2] T Collision "s, 1" "reference";
         contact_solreffriction: Contact [nconmax, 2] T Collision "s, 1" "reference of the friction rows, 0 0: as the normal";

@@ -1,0 +1,49 @@
+//! Narrow phase against a plane: sphere, capsule, box. Twin: `shaders/collide_plane.wgsl`.
+
+use crate::Scalar;
+use crate::collision::{ContactSet, Pose};
+use crate::math::Vec3;
+
+/// A sphere on a plane: one contact.
+pub fn collide_plane_sphere<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
+    let mut out = ContactSet::new();
+    plane_point(&mut out, p.m1.column(2).into(), p.r, p.s2[0], margin);
+    out
+}
+
+/// A capsule on a plane: its two ends, the one along its axis first. The first tangent follows the axis.
+pub fn collide_plane_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
+    let mut out = ContactSet::new();
+    let normal: Vec3<T> = p.m1.column(2).into();
+    let axis: Vec3<T> = p.m2.column(2).into();
+    let half = axis * p.s2[1];
+    plane_point(&mut out, normal, p.r + half, p.s2[0], margin);
+    plane_point(&mut out, normal, p.r - half, p.s2[0], margin);
+    out.tangent = axis;
+    out
+}
+
+/// A box on a plane: of the corners on the plane's side of the box's centre, the first four within the margin.
+pub fn collide_plane_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
+    let mut out = ContactSet::new();
+    let normal: Vec3<T> = p.m1.column(2).into();
+    let centre = normal.dot(&p.r);
+    for i in 0..8_usize {
+        let sign = |bit: usize| if i & bit == 0 { -T::one() } else { T::one() };
+        let corner = p.m2 * Vec3::new(p.s2[0] * sign(1), p.s2[1] * sign(2), p.s2[2] * sign(4));
+        let below = normal.dot(&corner);
+        let dist = centre + below;
+        if below <= T::zero() && dist <= margin && out.count < 4 {
+            out.push(dist, p.r + corner - normal * (dist * T::r(0.5)), normal);
+        }
+    }
+    out
+}
+
+/// A ball of this centre and radius on a plane through the origin.
+fn plane_point<T: Scalar>(out: &mut ContactSet<T>, normal: Vec3<T>, centre: Vec3<T>, radius: T, margin: T) {
+    let dist = normal.dot(&centre) - radius;
+    if dist <= margin {
+        out.push(dist, centre - normal * (radius + dist * T::r(0.5)), normal);
+    }
+}

@@ -1,0 +1,93 @@
+//! Narrow phase of a sphere: against sphere, capsule, box. Twin: `shaders/collide_sphere.wgsl`.
+
+use crate::Scalar;
+use crate::collision::{ContactSet, Pose};
+use crate::math::{Mat3, Vec3};
+use kiloworld_layout::consts::MINVAL;
+
+/// Two spheres: one contact.
+pub fn collide_sphere_sphere<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
+    let mut out = ContactSet::new();
+    sphere_sphere(&mut out, Vec3::zeros(), p.s1[0], &p.m1, p.r, p.s2[0], &p.m2, margin);
+    out
+}
+
+/// A sphere and a capsule: the sphere and the nearest ball of the capsule.
+pub fn collide_sphere_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
+    let mut out = ContactSet::new();
+    let axis: Vec3<T> = p.m2.column(2).into();
+    let along = (-axis.dot(&p.r)).max(-p.s2[1]).min(p.s2[1]);
+    sphere_sphere(&mut out, Vec3::zeros(), p.s1[0], &p.m1, p.r + axis * along, p.s2[0], &p.m2, margin);
+    out
+}
+
+/// A sphere and a box: one contact.
+pub fn collide_sphere_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
+    let mut out = ContactSet::new();
+    ball_box(&mut out, Vec3::zeros(), p.s1[0], p, margin);
+    out
+}
+
+/// Two balls of given centres and radii, the matrices being those of their geoms.
+pub(crate) fn sphere_sphere<T: Scalar>(
+    out: &mut ContactSet<T>,
+    c1: Vec3<T>,
+    radius1: T,
+    m1: &Mat3<T>,
+    c2: Vec3<T>,
+    radius2: T,
+    m2: &Mat3<T>,
+    margin: T,
+) {
+    let d = c2 - c1;
+    let length = d.dot(&d).sqrt();
+    let dist = length - radius1 - radius2;
+    if dist > margin {
+        return;
+    }
+    let normal = if length > T::r(MINVAL) {
+        d * (T::one() / length)
+    } else {
+        // no direction in the centres: one across both geoms' axes, or x
+        let (z1, z2): (Vec3<T>, Vec3<T>) = (m1.column(2).into(), m2.column(2).into());
+        let across = z1.cross(&z2);
+        let n = across.dot(&across).sqrt();
+        if n > T::r(MINVAL) { across * (T::one() / n) } else { Vec3::new(T::one(), T::zero(), T::zero()) }
+    };
+    out.push(dist, c1 + normal * (radius1 + dist * T::r(0.5)), normal);
+}
+
+/// A ball of geom 1 (centre relative to geom 1's) and the box that is geom 2.
+pub(crate) fn ball_box<T: Scalar>(out: &mut ContactSet<T>, centre: Vec3<T>, radius: T, p: &Pose<T>, margin: T) {
+    let local = p.m2.transpose() * (centre - p.r);
+    let nearest = Vec3::new(
+        local[0].max(-p.s2[0]).min(p.s2[0]),
+        local[1].max(-p.s2[1]).min(p.s2[1]),
+        local[2].max(-p.s2[2]).min(p.s2[2]),
+    );
+    let d = nearest - local;
+    let length = d.dot(&d).sqrt();
+    if length - radius > margin {
+        return;
+    }
+    let (inward, gap) = if length > T::r(MINVAL) {
+        (d * (T::one() / length), length)
+    } else {
+        // the centre is inside: out through the nearest face
+        let mut face = 0;
+        let mut depth = p.s2[0] - local[0].abs();
+        for k in 1..3 {
+            let here = p.s2[k] - local[k].abs();
+            if here < depth {
+                depth = here;
+                face = k;
+            }
+        }
+        let mut n = Vec3::zeros();
+        n[face] = if local[face] > T::zero() { -T::one() } else { T::one() };
+        (n, -depth)
+    };
+    let normal = p.m2 * inward;
+    let dist = gap - radius;
+    out.push(dist, centre + normal * (radius + dist * T::r(0.5)), normal);
+}
