@@ -2,6 +2,7 @@
 mod barriers;
 mod batch_bits;
 mod collision;
+mod batch;
 mod constraint;
 mod device;
 mod laws;

@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("kiloworld-gpu", &["kiloworld-layout"]),
     ("kiloworld-model", &["kiloworld-layout", "kiloworld-mjcf", "kiloworld-cpu"]),
     ("kiloworld-sim", &["kiloworld-layout", "kiloworld-model", "kiloworld-cpu", "kiloworld-gpu"]),
-    ("kiloworld-laws", &["kiloworld-layout", "kiloworld-model", "kiloworld-sim"]),
+    ("kiloworld-laws", &["kiloworld-layout", "kiloworld-gpu", "kiloworld-model", "kiloworld-sim"]),
 ];
 
 /// Most lines of a file, by ending.

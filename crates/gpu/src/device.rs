@@ -53,6 +53,27 @@ pub(crate) struct Inner {
     pub(crate) info: AdapterInfo,
 }
 
+/// Every adapter, with what it offers.
+pub fn adapters() -> Vec<AdapterInfo> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+    let times = |a: &wgpu::Adapter| a.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+    adapters.iter().map(|a| describe(&a.get_info(), times(a), &a.limits())).collect()
+}
+
+fn describe(info: &wgpu::AdapterInfo, has_timestamps: bool, limits: &wgpu::Limits) -> AdapterInfo {
+    AdapterInfo {
+        name: info.name.clone(),
+        driver: format!("{} {}", info.driver, info.driver_info),
+        backend: info.backend.to_string(),
+        is_cpu: info.device_type == wgpu::DeviceType::Cpu,
+        has_timestamps,
+        limits: Limits { binding: limits.max_storage_buffer_binding_size, buffer: limits.max_buffer_size },
+        workgroup_bytes: limits.max_compute_workgroup_storage_size,
+        invocations: limits.max_compute_invocations_per_workgroup,
+    }
+}
+
 /// Storage buffers that every kernel binds.
 const STORAGE_BUFFERS: u32 = 8;
 
@@ -110,16 +131,7 @@ impl Gpu {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        let info = AdapterInfo {
-            name: info.name,
-            driver: format!("{} {}", info.driver, info.driver_info),
-            backend: info.backend.to_string(),
-            is_cpu: info.device_type == wgpu::DeviceType::Cpu,
-            has_timestamps: timing,
-            limits: Limits { binding: limits.max_storage_buffer_binding_size, buffer: limits.max_buffer_size },
-            workgroup_bytes: limits.max_compute_workgroup_storage_size,
-            invocations: limits.max_compute_invocations_per_workgroup,
-        };
+        let info = describe(&info, timing, &limits);
         log::info!("adapter {} ({}, {})", info.name, info.backend, info.driver);
         let pipelines = crate::pipelines::Cache::default();
         Ok(Self { inner: Arc::new(Inner { device, queue, layout, pipeline_layout, pipelines, info }) })

@@ -19,7 +19,7 @@ mod stage;
 mod timing;
 
 pub use batch::{BatchOptions, GpuBatch};
-pub use device::{ADAPTER_VARIABLE, AdapterInfo, Gpu, GpuOptions};
+pub use device::{ADAPTER_VARIABLE, AdapterInfo, Gpu, GpuOptions, adapters};
 pub use error::GpuError;
 pub use kiloworld_layout::wgsl::Tuning;
 pub use selftest::SelfTest;

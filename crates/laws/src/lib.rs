@@ -288,7 +288,7 @@ fn batch(
 ) -> Result<Batch, Error> {
     let fail = |error: String| Error::Model { file: file.to_owned(), error };
     let text = MODELS.iter().find(|(n, _)| *n == file).ok_or_else(|| fail("no such model".to_owned()))?.1;
-    let model = kiloworld_sim::pending::Model { layout: load(text, option).map_err(fail)?.layout };
+    let model = load(text, option).map_err(fail)?;
     let mut builder = Batch::builder(&model).nworld(nworld);
     for &f in fields {
         builder = builder.per_world(f);

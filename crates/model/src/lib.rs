@@ -19,5 +19,6 @@ mod model;
 mod names;
 
 pub use compile::{rows_always, rows_per_contact};
+pub use kiloworld_mjcf::{Error, Errors};
 pub use model::Model;
 pub use names::{Kind, NameTable, Names};

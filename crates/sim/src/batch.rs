@@ -35,7 +35,7 @@ macro_rules! each_backend {
 
 impl Batch {
     /// Starts a batch of `model`.
-    pub fn builder(model: &crate::pending::Model) -> BatchBuilder<'_> {
+    pub fn builder(model: &kiloworld_model::Model) -> BatchBuilder<'_> {
         BatchBuilder::new(model)
     }
 

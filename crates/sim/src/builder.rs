@@ -3,10 +3,10 @@
 use crate::batch::{Batch, Inner};
 use crate::cpu_batch::CpuBatch;
 use crate::gpu_batch::GpuWorlds;
-use crate::pending::Model;
 use crate::{Error, sizing};
 use kiloworld_gpu::{Gpu, GpuOptions};
 use kiloworld_layout::{Buffer, Field, Kind};
+use kiloworld_model::{Model, rows_always, rows_per_contact};
 
 /// Where a batch runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,26 +165,24 @@ impl<'m> BatchBuilder<'m> {
 
     /// Fills in `nconmax` and `njmax`.
     fn capacities(&self, m: &mut kiloworld_layout::Model<f64>) -> Result<(), Error> {
-        let always = m.size.njmax - sizing::rows_of_contacts(m);
-        let bound = m.size.nconmax;
+        let (always, bound) = (rows_always(m), m.size.nconmax);
         if self.nconmax.is_none() && bound > STATIC_CONTACTS {
             let high = sizing::probe(m, bound.min(PROBE_CONTACTS));
             // half as much again, for what the probe did not meet
-            m.size.nconmax = bound.min((high.ncon + high.ncon / 2 + 8).next_multiple_of(4));
-            m.size.njmax = (high.nefc + high.nefc / 2 + 16)
-                .next_multiple_of(4)
-                .min(always + m.size.nconmax * sizing::rows_per_contact(m));
+            let nconmax = bound.min((high.ncon + high.ncon / 2 + 8).next_multiple_of(4));
+            let most = always + nconmax * rows_per_contact(m);
+            let njmax = most.min((high.nefc + high.nefc / 2 + 16).next_multiple_of(4));
+            sizing::set_capacities(m, nconmax, Some(njmax));
         }
         if let Some(n) = self.nconmax {
-            m.size.nconmax = n;
-            m.size.njmax = always + n * sizing::rows_per_contact(m);
+            sizing::set_capacities(m, n, None);
         }
         if let Some(n) = self.njmax {
             if n < always {
                 let why = "equality, friction loss and limit rows of the model";
                 return Err(Error::Capacity { name: "njmax", value: n, need: always, why });
             }
-            m.size.njmax = n;
+            sizing::set_capacities(m, m.size.nconmax, Some(n));
         }
         Ok(())
     }

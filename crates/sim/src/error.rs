@@ -79,6 +79,9 @@ pub enum Error {
     /// precision that the backend does not have
     #[error("the GPU computes in f32; ask for precision f32 or auto, or for the CPU backend")]
     GpuPrecision,
+    /// the model has what no stage computes
+    #[error(transparent)]
+    Unsupported(#[from] kiloworld_model::Errors),
     /// the device
     #[error(transparent)]
     Gpu(#[from] kiloworld_gpu::GpuError),

@@ -1,6 +1,6 @@
 //! Batches of worlds: one model, thousands of worlds, stepped on the GPU or on the CPU.
 //!
-//! ```ignore
+//! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use kiloworld_sim::{Batch, Field};
 //! let model = kiloworld_model::Model::from_path("models/humanoid.xml")?;
@@ -17,7 +17,6 @@ mod builder;
 mod cpu_batch;
 mod error;
 mod gpu_batch;
-pub mod pending;
 mod report;
 pub mod rng;
 mod row;

@@ -4,6 +4,7 @@ use crate::cpu_batch::CpuBatch;
 use crate::{rng, step};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::status;
+use kiloworld_model::{rows_always, rows_per_contact};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The most contacts and rows that any world of a probe had at once.
@@ -20,13 +21,21 @@ pub struct HighWater {
 const WORLDS: usize = 16;
 const STEPS: usize = 200;
 
+/// Sets what a world can hold: so many contacts, and so many rows (those that the contacts can need where not given).
+pub(crate) fn set_capacities(m: &mut Model<f64>, nconmax: usize, njmax: Option<usize>) {
+    m.size.nconmax = nconmax;
+    m.size.njmax = njmax.unwrap_or_else(|| rows_always(m) + nconmax * rows_per_contact(m));
+    // the dual solvers' matrix is there only where they run
+    if m.size.njdual > 0 {
+        m.size.njdual = m.size.njmax;
+    }
+}
+
 /// Runs a few worlds with random controls and capacities that cannot be passed (up to `limit` contacts), and returns the
 /// largest counts.
 pub fn probe(m: &Model<f64>, limit: usize) -> HighWater {
     let mut m = m.clone();
-    let rows_without_contacts = m.size.njmax - rows_of_contacts(&m);
-    m.size.nconmax = limit;
-    m.size.njmax = rows_without_contacts + limit * rows_per_contact(&m);
+    set_capacities(&mut m, limit, None);
     let mut batch = CpuBatch::<f64>::new(&m, WORLDS);
     for w in 0..WORLDS {
         crate::batch::reset_world(&m, w.checked_rem(m.size.nkey + 1).and_then(|k| k.checked_sub(1)), |f, v| {
@@ -56,16 +65,4 @@ pub fn probe(m: &Model<f64>, limit: usize) -> HighWater {
 
 fn count(n: i32) -> usize {
     usize::try_from(n).unwrap_or(0)
-}
-
-/// Rows of one contact, at most.
-pub(crate) fn rows_per_contact(m: &Model<f64>) -> usize {
-    let dim = m.geom_condim.iter().chain(&m.pair_dim).copied().max().unwrap_or(1);
-    let dim = usize::try_from(dim).unwrap_or(1);
-    if dim > 1 && m.opt.cone == kiloworld_layout::consts::cone::PYRAMIDAL { 2 * (dim - 1) } else { dim }
-}
-
-/// Rows that the capacity of contacts stands for.
-pub(crate) fn rows_of_contacts(m: &Model<f64>) -> usize {
-    (m.size.nconmax * rows_per_contact(m)).min(m.size.njmax)
 }

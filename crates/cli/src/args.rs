@@ -1,0 +1,169 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Thousands of MuJoCo worlds stepped at once, on any GPU or on the CPU.
+#[derive(Parser)]
+#[command(name = "kiloworld", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Print JSON for machines instead of text (one object, or one a line)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Simulate a batch and say how fast it went and how the worlds are
+    Rollout(Rollout),
+    /// Measure throughput from settled states with random controls; one row a model and batch size
+    Bench(Bench),
+    /// Check physical laws: equation, tolerance, and a control that must fail
+    Laws(Laws),
+    /// Show what a model compiles to
+    Inspect(Inspect),
+    /// Step a few worlds and print what every step computed
+    Trace(Trace),
+    /// Show adapters, their limits, what will be used and why, and whether two-float arithmetic survives the compiler
+    Doctor,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum BackendArg {
+    Auto,
+    Cpu,
+    Gpu,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum PrecisionArg {
+    Auto,
+    F32,
+    F64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CtrlArg {
+    Zero,
+    Random,
+}
+
+/// Where a batch runs and what a world can hold.
+#[derive(Args, Clone)]
+pub(crate) struct Where {
+    /// Where to run; auto takes a GPU that is not a software device, else the CPU
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) backend: BackendArg,
+    /// f64 runs on the CPU only
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) precision: PrecisionArg,
+    /// Contacts that a world can hold [default: chosen from the model]
+    #[arg(long, value_name = "N")]
+    pub(crate) nconmax: Option<usize>,
+    /// Constraint rows that a world can hold [default: chosen from the model]
+    #[arg(long, value_name = "N")]
+    pub(crate) njmax: Option<usize>,
+    /// GPU: invocations that work on a world together [default: chosen from model and adapter]
+    #[arg(long, value_name = "N")]
+    pub(crate) lanes: Option<u32>,
+}
+
+#[derive(Args)]
+pub(crate) struct Rollout {
+    /// MJCF file
+    pub(crate) model: PathBuf,
+    /// Number of worlds
+    #[arg(long, default_value_t = 4096)]
+    pub(crate) worlds: usize,
+    /// Steps of every world
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) steps: usize,
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// Seed of the random controls
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Controls: zero (or the keyframe's), or uniform in their ranges, new every step
+    #[arg(long, value_enum, default_value = "random")]
+    pub(crate) ctrl: CtrlArg,
+    /// Start from this keyframe, by name or number, instead of the reference pose
+    #[arg(long, value_name = "K")]
+    pub(crate) keyframe: Option<String>,
+    /// Write the final time, qpos, qvel, act and status, (nworld, n), to an npz file
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Bench {
+    /// MJCF files
+    #[arg(default_value = "models/humanoid.xml")]
+    pub(crate) models: Vec<PathBuf>,
+    /// Batch sizes
+    #[arg(long, value_delimiter = ',', default_value = "1024,4096")]
+    pub(crate) worlds: Vec<usize>,
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// Steps before the measurement, so that bodies have settled
+    #[arg(long, default_value_t = 500)]
+    pub(crate) warmup: usize,
+    /// Steps of one measurement
+    #[arg(long, default_value_t = 50)]
+    pub(crate) steps: usize,
+    /// Start from the states of an npz or JSON file, (nworld, n) by field name, instead of warming up
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Measurements, each from the same saved states
+    #[arg(long, default_value_t = 5)]
+    pub(crate) repeats: usize,
+}
+
+#[derive(Args)]
+pub(crate) struct Laws {
+    /// Only laws whose name contains this
+    pub(crate) filter: Option<String>,
+    /// Only this backend [default: cpu f64, cpu f32, and the GPU where there is one]
+    #[arg(long, value_enum)]
+    pub(crate) backend: Option<LawBackend>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LawBackend {
+    CpuF64,
+    CpuF32,
+    Gpu,
+}
+
+#[derive(Args)]
+pub(crate) struct Inspect {
+    /// MJCF file
+    pub(crate) model: PathBuf,
+    /// Compiled fields to print, by MuJoCo's names (opt_X and stat_X for members of opt and stat)
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub(crate) field: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Trace {
+    /// MJCF file
+    pub(crate) model: PathBuf,
+    /// Steps
+    #[arg(long, default_value_t = 1)]
+    pub(crate) steps: usize,
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// Start from this keyframe, by name or number
+    #[arg(long, value_name = "K")]
+    pub(crate) keyframe: Option<String>,
+    /// Start state: an npz or JSON file with qpos, qvel, act, ctrl, mocap_pos … by name, (n) or (nworld, n)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Controls: an npz or JSON file with `ctrl`, (steps, nu) or (steps, nworld, nu); the last row is held
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ctrl: Option<PathBuf>,
+    /// Write arrays (steps, nworld, n) to an npz file instead of JSON lines
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) out: Option<PathBuf>,
+}

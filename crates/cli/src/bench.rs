@@ -1,0 +1,105 @@
+//! `kiloworld bench`.
+
+use crate::args::Bench;
+use crate::arrays;
+use crate::common::{Outcome, builder, load, random_control, set_state, thousands};
+use anyhow::Result;
+use kiloworld_sim::Field;
+use serde_json::json;
+use std::path::Path;
+use std::time::Instant;
+
+/// What a settled world is restored from.
+const STATE: [Field; 10] = [
+    Field::time,
+    Field::qpos,
+    Field::qvel,
+    Field::act,
+    Field::ctrl,
+    Field::qacc_warmstart,
+    Field::qfrc_applied,
+    Field::xfrc_applied,
+    Field::mocap_pos,
+    Field::mocap_quat,
+];
+
+pub(crate) fn run(args: &Bench, json: bool) -> Result<Outcome> {
+    let mut outcome = Outcome::Ok;
+    for model in &args.models {
+        for &worlds in &args.worlds {
+            if !row(args, model, worlds, json)? {
+                outcome = Outcome::Failed;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// One measurement; false where worlds failed, so that the number does not count.
+fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
+    let start = Instant::now();
+    let model = load(path)?;
+    let mut batch = builder(&model, worlds, &args.place).build()?;
+    let control = random_control(&batch, 0);
+    batch.step_with(1, &control)?;
+    batch.report()?;
+    let cold = start.elapsed().as_secs_f64();
+
+    match &args.state {
+        Some(path) => {
+            batch.reset(None, None)?;
+            set_state(&mut batch, &arrays::read(path)?)?;
+        }
+        None => batch.step_with(args.warmup, &|w, k, ctrl| control(w, k + 1, ctrl))?,
+    }
+    let saved = STATE.iter().map(|&f| Ok((f, batch.get(f)?))).collect::<Result<Vec<_>>>()?;
+    let mut rates = Vec::new();
+    for _ in 0..args.repeats.max(1) {
+        for (field, values) in &saved {
+            batch.set(*field, values)?;
+        }
+        let clock = Instant::now();
+        batch.step_with(args.steps, &|w, k, ctrl| control(w, k + 1 + args.warmup, ctrl))?;
+        let report = batch.report()?;
+        rates.push((worlds * args.steps) as f64 / clock.elapsed().as_secs_f64());
+        debug_assert_eq!(report.nworld, worlds);
+    }
+    rates.sort_by(f64::total_cmp);
+    let report = batch.report()?;
+    let (bytes, shared) = batch.memory();
+    let stages = batch.profile(20, &control)?.into_iter().map(|(stage, s)| (stage.name().to_owned(), 1e3 * s));
+    let stages: Vec<(String, f64)> = stages.collect();
+    let [min, median, max] = [rates[0], rates[rates.len() / 2], rates[rates.len() - 1]];
+    if json {
+        println!(
+            "{}",
+            json!({
+                "model": path, "backend": batch.backend_name(), "worlds": worlds, "steps": args.steps, "repeats": rates.len(),
+                "world_steps_per_s": {"min": min, "median": median, "max": max},
+                "stage_ms_per_step": stages.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+                "cold_start_s": cold, "bytes_per_world": bytes, "bytes_shared": shared, "report": report,
+                "device": batch.device_numbers()?,
+            })
+        );
+    } else {
+        println!("{} × {} on {}", path.display(), thousands(worlds), batch.backend_name());
+        println!(
+            "  world-steps/s: median {}, min {}, max {} ({} × {} steps); cold start {cold:.2} s; {} bytes a world",
+            thousands(median as usize),
+            thousands(min as usize),
+            thousands(max as usize),
+            rates.len(),
+            args.steps,
+            thousands(bytes)
+        );
+        println!(
+            "  contacts {:.1}, rows {:.1}, solver iterations {:.1} a world; {} of {worlds} worlds ok",
+            report.ncon_mean, report.nefc_mean, report.niter_mean, report.ok
+        );
+        let total: f64 = stages.iter().map(|s| s.1).sum();
+        for (name, ms) in stages {
+            println!("  {name:<14} {ms:9.3} ms a step {:5.1} %", 100.0 * ms / total);
+        }
+    }
+    Ok(report.all_ok())
+}

@@ -1,0 +1,51 @@
+//! Errors for people and machines.
+
+use codespan_reporting::diagnostic::{Diagnostic, Label};
+use codespan_reporting::files::SimpleFiles;
+use codespan_reporting::term;
+use kiloworld_mjcf::Errors;
+use serde_json::json;
+
+/// Prints an error: errors of a file with the lines they point to, others with their causes.
+pub(crate) fn report(error: &anyhow::Error, json: bool) {
+    match error.chain().find_map(|e| e.downcast_ref::<Errors>()) {
+        Some(errors) if json => println!("{}", json!({ "errors": located(errors) })),
+        Some(errors) => mjcf(errors),
+        None if json => println!("{}", json!({ "errors": [{ "message": format!("{error:#}") }] })),
+        None => eprintln!("error: {error:#}"),
+    }
+}
+
+/// Errors of a file as JSON values.
+fn located(errors: &Errors) -> Vec<serde_json::Value> {
+    errors
+        .errors
+        .iter()
+        .map(|e| {
+            json!({
+                "file": e.file, "line": e.line, "column": e.column, "text": e.text,
+                "message": e.kind.to_string(), "remedy": e.remedy,
+            })
+        })
+        .collect()
+}
+
+/// Errors of a file, each with its line.
+fn mjcf(errors: &Errors) {
+    let mut files = SimpleFiles::new();
+    for file in &errors.sources.files {
+        files.add(&file.name, &file.text);
+    }
+    let config = term::Config::default();
+    let writer = term::termcolor::StandardStream::stderr(term::termcolor::ColorChoice::Auto);
+    for e in &errors.errors {
+        let label = Label::primary(e.span.file as usize, e.span.start as usize..e.span.end as usize);
+        let mut diagnostic = Diagnostic::error().with_message(e.kind.to_string()).with_labels(vec![label]);
+        if let Some(remedy) = &e.remedy {
+            diagnostic = diagnostic.with_notes(vec![format!("help: {remedy}")]);
+        }
+        if term::emit_to_write_style(&mut writer.lock(), &config, &files, &diagnostic).is_err() {
+            eprintln!("error: {e:?}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `kiloworld trace`.
+
+use crate::args::Trace;
+use crate::arrays::{self, Array};
+use crate::common::{Outcome, builder, keyframe, load, set_state};
+use anyhow::{Result, bail};
+use kiloworld_layout::Sizes;
+use kiloworld_sim::{Data, Field};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// What every step yields of a world, besides contacts.
+const SERIES: [Field; 4] = [Field::time, Field::qpos, Field::qvel, Field::qacc];
+
+pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
+    let model = load(&args.model)?;
+    let start = args.state.as_deref().map(arrays::read).transpose()?.unwrap_or_default();
+    let size = &model.layout.size;
+    let nworld = start.values().filter(|a| a.shape.len() == 2).map(|a| a.shape[0]).max().unwrap_or(1);
+    let mut batch = builder(&model, nworld, &args.place).build()?;
+    batch.reset(None, keyframe(&model, args.keyframe.as_deref())?)?;
+    set_state(&mut batch, &start)?;
+    let ctrl = args.ctrl.as_deref().map(|path| controls(path, size, nworld)).transpose()?;
+    let control = ctrl.as_ref().map(|ctrl| {
+        move |w: usize, k: usize, out: &mut [f64]| {
+            if let Some(rows) = ctrl.get(k.min(ctrl.len().saturating_sub(1))) {
+                out.copy_from_slice(&rows[w * out.len()..(w + 1) * out.len()]);
+            }
+        }
+    });
+
+    let mut series: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut contacts: Vec<f64> = Vec::new();
+    let to_file = args.out.is_some();
+    let nv = size.nv;
+    let mut each = |w: usize, k: usize, d: &Data<f64>| {
+        let ncon = usize::try_from(d.ncon[0]).unwrap_or(0).min(d.contact_dist.len());
+        if to_file {
+            for (name, values) in [("time", &d.time), ("qpos", &d.qpos), ("qvel", &d.qvel), ("qacc", &d.qacc)] {
+                series.entry(name).or_default().extend(values);
+            }
+            for (name, v) in
+                [("ncon", d.ncon[0]), ("nefc", d.nefc[0]), ("solver_niter", d.solver_niter[0]), ("status", d.status[0])]
+            {
+                series.entry(name).or_default().push(f64::from(v));
+            }
+            for c in 0..ncon {
+                contacts.extend([
+                    k as f64,
+                    w as f64,
+                    f64::from(d.contact_geom[2 * c]),
+                    f64::from(d.contact_geom[2 * c + 1]),
+                    d.contact_dist[c],
+                ]);
+                contacts.extend(&d.contact_pos[3 * c..3 * c + 3]);
+                contacts.extend(&d.contact_frame[9 * c..9 * c + 9]);
+            }
+            return;
+        }
+        let contact: Vec<_> = (0..ncon)
+            .map(|c| {
+                json!({
+                    "geom": &d.contact_geom[2 * c..2 * c + 2], "dist": d.contact_dist[c], "pos": &d.contact_pos[3 * c..3 * c + 3],
+                    "frame": &d.contact_frame[9 * c..9 * c + 9], "dim": d.contact_dim[c], "efc_address": d.contact_efc_address[c],
+                })
+            })
+            .collect();
+        let nefc = usize::try_from(d.nefc[0]).unwrap_or(0).min(d.efc_force.len());
+        println!(
+            "{}",
+            json!({
+                "step": k, "world": w, "time": d.time[0], "qpos": d.qpos, "qvel": d.qvel, "qacc": &d.qacc[..nv],
+                "ncon": d.ncon[0], "nefc": d.nefc[0], "solver_niter": d.solver_niter[0], "status": d.status[0],
+                "efc_force": &d.efc_force[..nefc], "contact": contact,
+            })
+        );
+    };
+    batch.trace(args.steps, control.as_ref().map(|c| c as &(dyn Fn(usize, usize, &mut [f64]) + Sync)), &mut each)?;
+
+    if let Some(path) = &args.out {
+        let mut out: Vec<(&str, Array)> = series
+            .into_iter()
+            .map(|(name, data)| {
+                let n = data.len() / (args.steps * nworld).max(1);
+                let vector = SERIES.iter().any(|f| f.name() == name && name != "time");
+                let shape = if vector { vec![args.steps, nworld, n] } else { vec![args.steps, nworld] };
+                (name, Array { shape, data })
+            })
+            .collect();
+        // step, world, geom1, geom2, dist, pos (3), frame (9)
+        out.push(("contact", Array { shape: vec![contacts.len() / 17, 17], data: contacts }));
+        arrays::write_npz(path, out)?;
+    }
+    Ok(if batch.report()?.all_ok() { Outcome::Ok } else { Outcome::Failed })
+}
+
+/// The control file's rows, one a step, each (nworld × nu).
+fn controls(path: &std::path::Path, size: &Sizes, nworld: usize) -> Result<Vec<Vec<f64>>> {
+    let name = path.display();
+    let arrays = arrays::read(path)?;
+    let Some(array) = arrays.get("ctrl") else { bail!("{name} has no array `ctrl`") };
+    let nu = size.nu;
+    match array.shape[..] {
+        [_, n] if n == nu => Ok(array.data.chunks(nu.max(1)).map(|row| row.repeat(nworld)).collect()),
+        [_, w, n] if n == nu && w == nworld => {
+            Ok(array.data.chunks((nworld * nu).max(1)).map(<[f64]>::to_vec).collect())
+        }
+        _ => bail!("{name}: ctrl has shape {:?}, expected (steps, {nu}) or (steps, {nworld}, {nu})", array.shape),
+    }
+}

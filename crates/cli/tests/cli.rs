@@ -1,0 +1,214 @@
+//! The binary as a person or a script uses it: output, messages, exit codes.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn kiloworld(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kiloworld")).current_dir(root()).args(args).output().expect("starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(out: &Output) -> Value {
+    serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", text(&out.stdout), text(&out.stderr)))
+}
+
+/// A file in a folder of this test's own.
+fn file(name: &str, content: &[u8]) -> String {
+    let dir = std::env::temp_dir().join(format!("kiloworld-cli-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a folder");
+    let path = dir.join(name);
+    std::fs::write(&path, content).expect("written");
+    path.display().to_string()
+}
+
+#[test]
+fn rollout_says_how_fast_and_how_the_worlds_are() {
+    let out =
+        kiloworld(&["rollout", "models/humanoid.xml", "--worlds", "8", "--steps", "20", "--backend", "cpu", "--json"]);
+    let v = json(&out);
+    assert_eq!(out.status.code(), Some(0), "{v}");
+    assert!(v["world_steps_per_s"].as_f64().expect("a rate") > 0.0);
+    assert_eq!(v["report"]["ok"], 8);
+    assert!(v["bytes_per_world"].as_u64().expect("bytes") > 0);
+    let people = kiloworld(&["rollout", "models/humanoid.xml", "--worlds", "8", "--steps", "20", "--backend", "cpu"]);
+    for part in ["world-steps/s", "contacts: mean", "rows: mean", "bytes a world", "8 ok"] {
+        assert!(text(&people.stdout).contains(part), "{part}: {}", text(&people.stdout));
+    }
+}
+
+#[test]
+fn rollouts_with_one_seed_end_in_the_same_state() {
+    let end = |seed: &str, name: &str| {
+        let path = file(name, b"");
+        let out = kiloworld(&[
+            "rollout",
+            "models/quadruped.xml",
+            "--worlds",
+            "3",
+            "--steps",
+            "30",
+            "--backend",
+            "cpu",
+            "--seed",
+            seed,
+            "--out",
+            &path,
+        ]);
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        std::fs::read(path).expect("an npz")
+    };
+    assert_eq!(end("1", "a.npz"), end("1", "b.npz"));
+    assert_ne!(end("1", "c.npz"), end("2", "d.npz"));
+}
+
+#[test]
+fn a_world_that_fails_shows_in_the_exit_code() {
+    let out = kiloworld(&[
+        "rollout",
+        "models/box_stack.xml",
+        "--worlds",
+        "2",
+        "--steps",
+        "50",
+        "--backend",
+        "cpu",
+        "--nconmax",
+        "1",
+    ]);
+    assert_eq!(out.status.code(), Some(3), "{}", text(&out.stdout));
+    assert!(text(&out.stdout).contains("run again with --nconmax"), "{}", text(&out.stdout));
+}
+
+#[test]
+fn trace_and_inspect_speak_json() {
+    let out = kiloworld(&["trace", "models/pendulum.xml", "--steps", "3", "--backend", "cpu"]);
+    let lines: Vec<Value> = text(&out.stdout).lines().map(|l| serde_json::from_str(l).expect("JSON lines")).collect();
+    assert_eq!((out.status.code(), lines.len()), (Some(0), 3));
+    assert_eq!(lines[2]["step"], 2);
+    assert!(lines[0]["qpos"].is_array() && lines[0]["contact"].is_array());
+    let out = kiloworld(&["inspect", "models/pendulum.xml", "--field", "body_mass,nv,opt_timestep", "--json"]);
+    let v = json(&out);
+    assert!(v["body_mass"].is_array() && v["nv"].is_u64() && v["opt_timestep"].is_array(), "{v}");
+    let out = kiloworld(&["inspect", "models/pendulum.xml", "--field", "body_masss"]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(text(&out.stderr).contains("body_mass"), "{}", text(&out.stderr));
+}
+
+#[test]
+fn trace_takes_a_state_and_controls_and_says_what_is_wrong_with_them() {
+    let model = "models/pendulum.xml";
+    let state = file("state.json", br#"{"qpos": [[0.1], [0.2]]}"#);
+    let out = kiloworld(&["trace", model, "--state", &state, "--backend", "cpu"]);
+    assert_eq!((out.status.code(), text(&out.stdout).lines().count()), (Some(0), 2), "{}", text(&out.stderr));
+    let says = |content: &str, part: &str| {
+        let path = file("bad.json", content.as_bytes());
+        let out = kiloworld(&["trace", model, "--state", &path, "--backend", "cpu"]);
+        assert_eq!(out.status.code(), Some(1));
+        assert!(text(&out.stderr).contains(part), "{part}: {}", text(&out.stderr));
+    };
+    says(r#"{"qpos": [[0.1, 3.0, 4.0], [0.2, 1.0, 2.0]]}"#, "qpos has 6 numbers");
+    says(r#"{"qpso": [0.1]}"#, "`qpso`, which is not a field");
+    says(r#"{"xpos": [0, 0, 0, 0, 0, 0]}"#, "computed by the stage");
+    says("{", "is not JSON");
+}
+
+/// Every kind of bad file: exit code 1, and a message with what, where and a remedy.
+#[test]
+fn bad_files_are_refused_with_place_and_remedy() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("not_xml.xml", "<mujoco><worldbody></mujoco>", &["not_xml.xml:1:"]),
+        ("root.xml", "<robot/>", &["root.xml:1:", "mujoco"]),
+        (
+            "attribute.xml",
+            "<mujoco><worldbody>\n<geom sise=\".1\"/></worldbody></mujoco>",
+            &["attribute.xml:2:", "sise", "size"],
+        ),
+        ("number.xml", "<mujoco><worldbody>\n<geom size=\".1x\"/></worldbody></mujoco>", &["number.xml:2:", ".1x"]),
+        ("nan.xml", "<mujoco><worldbody>\n<geom size=\"nan\"/></worldbody></mujoco>", &["nan.xml:2:", "nan"]),
+        (
+            "twice.xml",
+            "<mujoco><worldbody><body name=\"a\"/>\n<body name=\"a\"/></worldbody></mujoco>",
+            &["twice.xml:2:", "a"],
+        ),
+        (
+            "dangling.xml",
+            "<mujoco><worldbody/><actuator>\n<motor joint=\"knee\"/></actuator></mujoco>",
+            &["dangling.xml:2:", "knee"],
+        ),
+        (
+            "mass.xml",
+            "<mujoco><worldbody><body><freejoint/>\n<geom size=\".1\" mass=\"-1\"/></body></worldbody></mujoco>",
+            &["mass.xml:2:", "mass"],
+        ),
+        (
+            "massless.xml",
+            "<mujoco><worldbody>\n<body><freejoint/></body></worldbody></mujoco>",
+            &["massless.xml:2:", "mass"],
+        ),
+        ("size.xml", "<mujoco><worldbody>\n<geom size=\"0\"/></worldbody></mujoco>", &["size.xml:2:", "size"]),
+        ("timestep.xml", "<mujoco>\n<option timestep=\"0\"/></mujoco>", &["timestep.xml:2:", "timestep"]),
+        (
+            "quat.xml",
+            "<mujoco><worldbody>\n<geom size=\".1\" quat=\"0 0 0 0\"/></worldbody></mujoco>",
+            &["quat.xml:2:", "quat"],
+        ),
+    ];
+    for (name, content, parts) in cases {
+        let path = file(name, content.as_bytes());
+        let out = kiloworld(&["rollout", &path, "--steps", "1", "--worlds", "1", "--backend", "cpu"]);
+        let message = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(1), "{name}: {message}");
+        for part in *parts {
+            assert!(message.contains(part), "{name}: no {part:?} in\n{message}");
+        }
+        let machine = json(&kiloworld(&["inspect", &path, "--json"]));
+        assert!(machine["errors"][0]["message"].is_string(), "{machine}");
+    }
+    let out = kiloworld(&["rollout", "no/such/file.xml"]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(text(&out.stderr).contains("no/such/file.xml"), "{}", text(&out.stderr));
+}
+
+#[test]
+fn what_a_batch_cannot_do_is_said() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["--worlds", "0"], "at least one world"),
+        (&["--njmax", "0"], "too small"),
+        (&["--keyframe", "nowhere"], "there is no keyframe nowhere"),
+        (&["--backend", "gpu", "--precision", "f64"], "the GPU computes in f32"),
+    ];
+    for (extra, part) in cases {
+        let mut args = vec!["rollout", "models/humanoid.xml", "--steps", "1", "--worlds", "1"];
+        args.extend(*extra);
+        let out = kiloworld(&args);
+        assert_eq!(out.status.code(), Some(1), "{extra:?}: {}", text(&out.stdout));
+        assert!(text(&out.stderr).contains(part), "{extra:?}: {}", text(&out.stderr));
+    }
+    // no adapter: the loader finds no driver
+    let out = Command::new(env!("CARGO_BIN_EXE_kiloworld"))
+        .current_dir(root())
+        .env("VK_DRIVER_FILES", "/dev/null")
+        .env("VK_ICD_FILENAMES", "/dev/null")
+        .args(["rollout", "models/pendulum.xml", "--backend", "gpu", "--worlds", "1", "--steps", "1"])
+        .output()
+        .expect("starts");
+    if cfg!(target_os = "linux") {
+        assert_eq!(out.status.code(), Some(1), "{}", text(&out.stdout));
+        assert!(text(&out.stderr).contains("adapter"), "{}", text(&out.stderr));
+    }
+}
+
+#[test]
+fn wrong_usage_has_its_own_code() {
+    assert_eq!(kiloworld(&["rollout"]).status.code(), Some(2));
+    assert_eq!(kiloworld(&["rollout", "x.xml", "--ctrl", "sideways"]).status.code(), Some(2));
+    assert_eq!(kiloworld(&["--help"]).status.code(), Some(0));
+}
