@@ -41,10 +41,10 @@ fn a_file_that_is_not_there_is_an_error() {
 
 #[test]
 fn nesting_without_end_is_an_error_not_a_crash() {
-    for depth in [300, 500, 5_000, 200_000] {
+    for depth in [250, 300, 5_000, 200_000] {
         let text =
             format!("<mujoco><worldbody>{}{}</worldbody></mujoco>", "<body>".repeat(depth), "</body>".repeat(depth));
-        assert_eq!(read_str(&text, "deep.xml").is_ok(), depth < 400, "{depth}");
+        assert_eq!(read_str(&text, "deep.xml").is_ok(), depth < 256, "{depth}");
     }
 }
 
@@ -112,9 +112,6 @@ fn every_model_of_the_corpus_reads_with_mujocos_counts() {
     assert_eq!(models.len(), COUNTS.len());
     for (name, path) in models {
         let (spec, _) = read_path(&path).unwrap_or_else(|e| panic!("{name}:\n{e}"));
-        if spec.unsupported.iter().any(|u| u.feature == "attach") {
-            continue;
-        }
         let want = COUNTS.iter().find(|(n, _)| *n == name).unwrap().1;
         assert_eq!(counts(&spec), want, "{name}");
     }

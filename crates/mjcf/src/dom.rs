@@ -3,8 +3,8 @@
 use crate::error::ErrorKind;
 use crate::span::Span;
 
-/// MuJoCo's XML library refuses deeper nesting, and so do we.
-pub(crate) const MAX_DEPTH: usize = 400;
+/// The deepest nesting of elements. MuJoCo's XML library stops at 500; no real model comes near either.
+pub(crate) const MAX_DEPTH: usize = 256;
 
 /// An attribute.
 #[derive(Clone, Debug)]
@@ -25,12 +25,25 @@ pub(crate) struct Node {
     pub(crate) span: Span,
     pub(crate) attrs: Vec<Attr>,
     pub(crate) children: Vec<Self>,
+    /// the model that it comes from: 0 is the main one, others were attached
+    pub(crate) scope: usize,
 }
 
 impl Node {
     /// The attribute of this name.
     pub(crate) fn attr(&self, name: &str) -> Option<&Attr> {
         self.attrs.iter().find(|a| a.name == name)
+    }
+
+    /// How deep the tree below is.
+    pub(crate) fn depth(&self) -> usize {
+        self.children.iter().map(|c| c.depth() + 1).max().unwrap_or(0)
+    }
+
+    /// Says for a whole tree which model it comes from.
+    pub(crate) fn set_scope(&mut self, scope: usize) {
+        self.scope = scope;
+        self.children.iter_mut().for_each(|c| c.set_scope(scope));
     }
 
     /// The text of an attribute; empty text counts as not written, as in MuJoCo.
@@ -80,7 +93,7 @@ fn convert(
     for child in node.children().filter(roxmltree::Node::is_element) {
         children.push(convert(child, span, depth + 1)?);
     }
-    Ok(Node { tag: node.tag_name().name().to_owned(), span: start_tag, attrs, children })
+    Ok(Node { tag: node.tag_name().name().to_owned(), span: start_tag, attrs, children, scope: 0 })
 }
 
 /// The byte offset of a position given by line and column (in characters).

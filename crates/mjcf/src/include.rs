@@ -170,3 +170,9 @@ fn missing<T>(cx: &mut Cx<'_>, span: Span, path: &Path, error: &io::Error) -> Op
     cx.error(span, ErrorKind::Io(error.to_string()), Some(remedy));
     None
 }
+
+/// A file's name without folders and extension.
+pub(crate) fn stem(file: &str) -> String {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    name.rsplit_once('.').map_or(name, |(head, _)| head).to_owned()
+}

@@ -1,9 +1,11 @@
 //! MJCF text to a typed specification, with the position of everything that can be wrong.
 
+mod attach;
 mod dom;
 pub mod error;
 pub mod include;
 mod read;
+mod refer;
 mod schema;
 pub mod span;
 pub mod spec;

@@ -9,12 +9,14 @@ mod misc;
 mod names;
 mod option;
 mod replicate;
+mod scope;
 mod tree;
 
 use std::io::Read;
 use std::path::Path;
 
-use crate::dom::Node;
+use crate::attach;
+use crate::dom::{MAX_DEPTH, Node};
 use crate::error::{Error, ErrorKind, Errors, Warning};
 use crate::include::{self, Files, Load, NoFiles};
 use crate::schema::Schema;
@@ -23,6 +25,7 @@ use crate::spec::{Spec, Unsupported};
 
 use defaults::Classes;
 use names::Names;
+use scope::Scope;
 
 /// More errors than these help nobody.
 const MAX_ERRORS: usize = 100;
@@ -78,6 +81,8 @@ pub(crate) struct Reader<'c, 'l> {
     spec: Spec,
     classes: Classes,
     names: Names,
+    /// the models that parts of the document come from; the first is the main one
+    scopes: Vec<Scope>,
 }
 
 impl Reader<'_, '_> {
@@ -98,6 +103,7 @@ impl Reader<'_, '_> {
         Self::sections(root, "size").for_each(|n| self.size(n));
         Self::sections(root, "statistic").for_each(|n| self.statistic(n));
         Self::sections(root, "default").for_each(|n| self.defaults(n));
+        self.attached();
         Self::sections(root, "custom").for_each(|n| self.custom(n));
         Self::sections(root, "extension").for_each(|n| self.extension(n));
         Self::sections(root, "asset").for_each(|n| self.assets(n));
@@ -114,7 +120,7 @@ impl Reader<'_, '_> {
 }
 
 fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
-    let Some(root) = include::open(cx, text, name, path) else { return Spec::default() };
+    let Some(mut root) = include::open(cx, text, name, path) else { return Spec::default() };
     if root.tag != "mujoco" {
         let remedy = match root.tag.as_str() {
             "robot" => "this is a URDF file; convert it to MJCF",
@@ -125,7 +131,13 @@ fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
         return Spec::default();
     }
     Schema::get().check(cx, &root);
-    let mut reader = Reader { cx, spec: Spec::default(), classes: Classes::new(), names: Names::default() };
+    let scopes = attach::expand(cx, &mut root, path).into_iter().map(Scope::new).collect();
+    if root.depth() > MAX_DEPTH {
+        cx.error(root.span, ErrorKind::TooDeep(MAX_DEPTH), Some("nest attached models less deeply".into()));
+        return Spec::default();
+    }
+    let (classes, names) = (Classes::new(), Names::default());
+    let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes };
     reader.read(&root);
     reader.spec
 }

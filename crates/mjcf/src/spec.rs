@@ -17,6 +17,8 @@ pub use constraint::{
 pub use option::{Compiler, Cone, Flags, InertiaFromGeom, Integrator, Jacobian, Options, SizeHints, Solver, Statistic};
 pub use tree::{Body, Frame, Geom, GeomKind, Inertial, Joint, JointKind, Orientation, Site, Sleep};
 
+use std::path::PathBuf;
+
 use crate::span::{At, Sources, Span};
 
 /// A choice that may be left to the compiler.
@@ -94,6 +96,8 @@ pub struct Asset {
     pub name: Option<String>,
     /// the file, as written
     pub file: Option<String>,
+    /// where the file lies, folders of the compiler applied
+    pub path: Option<PathBuf>,
     /// mesh: scale of the vertices
     pub scale: [f64; 3],
 }

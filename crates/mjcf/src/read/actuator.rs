@@ -78,11 +78,14 @@ impl Reader<'_, '_> {
     }
 
     fn one_actuator(&mut self, node: &Node) {
-        let class = self.class_of(node, 0);
+        let class = self.class_outside(node);
         let Class { actuator: base, parent, .. } = self.classes.get(class).clone();
         let from = self.source(&base, parent, &node.tag);
         let mut actuator = Self::actuator_attrs(node, &base.actuator);
         actuator.name = node.owned("name");
+        self.settle(node, &mut actuator.ctrllimited, actuator.ctrlrange);
+        self.settle(node, &mut actuator.forcelimited, actuator.forcerange);
+        self.settle(node, &mut actuator.actlimited, actuator.actrange);
         self.define("actuator", actuator.name.as_deref(), node);
         actuator.kind = self.kind(node, &from, base.raw);
         if let (ActuatorKind::General(_), Some(tag)) = (&actuator.kind, base.foreign) {

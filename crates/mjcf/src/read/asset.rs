@@ -2,6 +2,7 @@
 
 use super::Reader;
 use crate::dom::Node;
+use crate::include::stem;
 use crate::span::At;
 use crate::spec::Asset;
 
@@ -17,7 +18,7 @@ impl Reader<'_, '_> {
                 "model" => "model",
                 _ => continue,
             };
-            let class = self.class_of(node, 0);
+            let class = self.class_outside(node);
             let file = node.owned("file");
             let name = node.owned("name").or_else(|| file.as_deref().filter(|_| kind != "material").map(stem));
             self.define(kind, name.as_deref(), node);
@@ -26,13 +27,15 @@ impl Reader<'_, '_> {
             if kind == "material" {
                 self.refer_attr("texture", node, "texture");
             }
-            self.spec.assets.push(Asset { at: At::of(&At::default(), node), kind: kind.into(), name, file, scale });
+            let path = file.as_deref().map(|f| self.asset_path(node, kind, f));
+            self.spec.assets.push(Asset {
+                at: At::of(&At::default(), node),
+                kind: kind.into(),
+                name,
+                file,
+                path,
+                scale,
+            });
         }
     }
-}
-
-/// A file's name without folders and extension.
-fn stem(file: &str) -> String {
-    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    name.rsplit_once('.').map_or(name, |(head, _)| head).to_owned()
 }

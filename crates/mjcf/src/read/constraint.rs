@@ -14,7 +14,7 @@ impl Reader<'_, '_> {
     }
 
     fn pair(&mut self, node: &Node) {
-        let class = self.class_of(node, 0);
+        let class = self.class_outside(node);
         let mut pair = Self::pair_attrs(node, &self.classes.get(class).pair);
         pair.name = node.owned("name");
         pair.geom1 = self.cx.required(node, "geom1");
@@ -55,7 +55,7 @@ impl Reader<'_, '_> {
     }
 
     fn one_equality(&mut self, node: &Node) {
-        let class = self.class_of(node, 0);
+        let class = self.class_outside(node);
         let mut equality = Self::equality_attrs(node, &self.classes.get(class).equality);
         equality.name = node.owned("name");
         self.define("equality", equality.name.as_deref(), node);
@@ -134,9 +134,11 @@ impl Reader<'_, '_> {
     }
 
     fn one_tendon(&mut self, node: &Node) {
-        let class = self.class_of(node, 0);
+        let class = self.class_outside(node);
         let mut tendon = Self::tendon_attrs(node, &self.classes.get(class).tendon);
         tendon.name = node.owned("name");
+        self.settle(node, &mut tendon.limited, tendon.range);
+        self.settle(node, &mut tendon.actuatorfrclimited, tendon.actuatorfrcrange);
         self.define("tendon", tendon.name.as_deref(), node);
         if let Some(material) = &tendon.material {
             self.refer("material", material, tendon.at.attr("material"));

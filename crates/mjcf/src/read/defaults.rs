@@ -57,6 +57,13 @@ impl Reader<'_, '_> {
         self.class(node, 0);
     }
 
+    /// The default classes of an attached model, which inherit nothing from those of this one.
+    pub(super) fn attached_defaults(&mut self, main: &str, sections: &[Node]) {
+        self.classes.all.push(Class { name: main.to_owned(), ..Class::default() });
+        let id = self.classes.all.len() - 1;
+        sections.iter().for_each(|n| self.class(n, id));
+    }
+
     fn class(&mut self, node: &Node, id: usize) {
         for child in node.children.iter().filter(|c| c.tag != "default") {
             let mut class = self.classes.all[id].clone();
@@ -93,6 +100,12 @@ impl Reader<'_, '_> {
     /// The class that an element uses: its own, or else the one around it.
     pub(super) fn class_of(&mut self, node: &Node, around: usize) -> usize {
         self.class_named(node, "class").unwrap_or(around)
+    }
+
+    /// The class that an element outside the tree uses: its own, or else the outermost of its model.
+    pub(super) fn class_outside(&mut self, node: &Node) -> usize {
+        let main = if node.scope == 0 { 0 } else { self.classes.find(self.main_class(node)).unwrap_or(0) };
+        self.class_of(node, main)
     }
 
     /// The class that an attribute names.

@@ -1,9 +1,9 @@
 //! Sections without physics, key frames, and features that are kept by name only.
 
 use super::Reader;
-use super::replicate::REFERENCES;
 use crate::dom::Node;
 use crate::error::ErrorKind;
+use crate::refer::{REFERENCES, referred};
 use crate::span::At;
 use crate::spec::{Key, Named};
 
@@ -48,7 +48,7 @@ impl Reader<'_, '_> {
         for node in &self.elements(root, "sensor", "sensor", &[]) {
             self.define("sensor", node.text("name"), node);
             for attr in &node.attrs {
-                if let Some(kind) = Self::referred(node, &attr.name) {
+                if let Some(kind) = referred(node, &attr.name) {
                     self.refer(kind, &attr.value, attr.span);
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::Reader;
 use crate::dom::Node;
+use crate::refer::referred;
 
 /// The most copies one `replicate` makes.
 pub(super) const MAX_COPIES: i32 = 100_000;
@@ -24,34 +25,6 @@ impl Suffix {
         format!("{name}{}", self.0)
     }
 }
-
-/// Attributes that refer to elements of the tree or to tendons and actuators, with the kind that they name.
-pub(super) const REFERENCES: &[(&str, &str)] = &[
-    ("body", "body"),
-    ("body1", "body"),
-    ("body2", "body"),
-    ("subtree1", "body"),
-    ("subtree2", "body"),
-    ("joint", "joint"),
-    ("joint1", "joint"),
-    ("joint2", "joint"),
-    ("jointinparent", "joint"),
-    ("geom", "geom"),
-    ("geom1", "geom"),
-    ("geom2", "geom"),
-    ("site", "site"),
-    ("site1", "site"),
-    ("site2", "site"),
-    ("sidesite", "site"),
-    ("refsite", "site"),
-    ("cranksite", "site"),
-    ("slidersite", "site"),
-    ("camera", "camera"),
-    ("tendon", "tendon"),
-    ("tendon1", "tendon"),
-    ("tendon2", "tendon"),
-    ("actuator", "actuator"),
-];
 
 impl Reader<'_, '_> {
     /// The elements of a kind in all its sections, in MuJoCo's order: first those that stand as they are, then those
@@ -88,7 +61,7 @@ impl Reader<'_, '_> {
         let mut found: Option<Vec<String>> = None;
         for element in std::iter::once(node).chain(&node.children) {
             for attr in element.attrs.iter().filter(|a| !a.value.is_empty()) {
-                let Some(kind) = Self::referred(element, &attr.name) else { continue };
+                let Some(kind) = referred(element, &attr.name) else { continue };
                 if kind == "body" && attr.value == "world" {
                     continue;
                 }
@@ -104,30 +77,11 @@ impl Reader<'_, '_> {
         let mut copy = node.clone();
         for attr in copy.attrs.iter_mut().filter(|a| !a.value.is_empty()) {
             let world = attr.value == "world";
-            if attr.name == "name" || (Self::referred(node, &attr.name).is_some() && !world) {
+            if attr.name == "name" || (referred(node, &attr.name).is_some() && !world) {
                 attr.value.push_str(suffix);
             }
         }
         copy.children = node.children.iter().map(|c| self.with_suffix(c, suffix)).collect();
         copy
-    }
-
-    /// The kind that an attribute names.
-    pub(super) fn referred(node: &Node, attr: &str) -> Option<&'static str> {
-        let by_type = |t: &str| match node.text(t) {
-            Some("body" | "xbody") => Some("body"),
-            Some("geom") => Some("geom"),
-            Some("site") => Some("site"),
-            Some("camera") => Some("camera"),
-            Some("joint") => Some("joint"),
-            Some("tendon") => Some("tendon"),
-            Some("actuator") => Some("actuator"),
-            _ => None,
-        };
-        match attr {
-            "objname" => by_type("objtype"),
-            "refname" => by_type("reftype"),
-            _ => REFERENCES.iter().find(|(a, _)| *a == attr).map(|(_, k)| *k),
-        }
     }
 }

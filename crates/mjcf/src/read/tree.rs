@@ -143,7 +143,7 @@ impl Reader<'_, '_> {
         let step = Frame {
             at: At::of(&At::default(), node),
             pos: node.exact("offset").unwrap_or_default(),
-            orientation: node.exact("euler").map(Orientation::Euler),
+            orientation: self.orientation(node, None),
             ..Frame::default()
         };
         let mut frame = place.frame;
@@ -199,6 +199,9 @@ impl Reader<'_, '_> {
         };
         joint.name = self.named("joint", node, place);
         joint.frame = place.frame;
+        self.joint_in_main_unit(node, &mut joint);
+        self.settle(node, &mut joint.limited, joint.range);
+        self.settle(node, &mut joint.actuatorfrclimited, joint.actuatorfrcrange);
         self.check_joint(&joint, place.body);
         self.spec.bodies[place.body].joints.push(joint);
     }
@@ -381,7 +384,7 @@ impl Reader<'_, '_> {
             "xyaxes" => node.exact("xyaxes").map(Orientation::XyAxes),
             _ => node.exact("zaxis").map(Orientation::ZAxis),
         };
-        form.or(base)
+        form.map(|f| self.in_main_unit(node, f)).or(base)
     }
 }
 

@@ -1,0 +1,128 @@
+//! What parts of the document that come from attached models need: their unit of angles, their limits, their folders.
+
+use std::path::{Path, PathBuf};
+
+use super::Reader;
+use crate::attach;
+use crate::dom::Node;
+use crate::error::ErrorKind;
+use crate::include::normalize;
+use crate::spec::{Compiler, Joint, JointKind, Orientation, Tri, Unsupported};
+
+/// A model that parts of the document come from.
+#[derive(Debug)]
+pub(super) struct Scope {
+    source: attach::Scope,
+    compiler: Compiler,
+    /// factor from its unit of angles to that of the main model
+    scale: f64,
+    /// whether it infers limits from ranges, where the main model does otherwise
+    autolimits: Option<bool>,
+}
+
+impl Scope {
+    pub(super) fn new(source: attach::Scope) -> Self {
+        Self { source, compiler: Compiler::default(), scale: 1.0, autolimits: None }
+    }
+}
+
+impl Reader<'_, '_> {
+    /// Settings and default classes of the attached models.
+    pub(super) fn attached(&mut self) {
+        let main = self.spec.compiler.clone();
+        let mut scopes = std::mem::take(&mut self.scopes);
+        for scope in &mut scopes[1..] {
+            self.spec.compiler = Compiler::default();
+            scope.source.compiler.iter().for_each(|n| self.compiler(n));
+            let own = std::mem::replace(&mut self.spec.compiler, main.clone());
+            scope.scale = match (own.degrees, main.degrees) {
+                (true, false) => std::f64::consts::PI / 180.0,
+                (false, true) => 180.0 / std::f64::consts::PI,
+                _ => 1.0,
+            };
+            scope.autolimits = (own.autolimits != main.autolimits).then_some(own.autolimits);
+            for setting in different(&own, &main) {
+                let feature = format!("attach/compiler/{setting}");
+                self.spec.unsupported.push(Unsupported { feature, name: None, span: own.at.attr(setting) });
+            }
+            scope.compiler = own;
+        }
+        scopes[0].compiler = main;
+        self.scopes = scopes;
+        for i in 1..self.scopes.len() {
+            let source = &mut self.scopes[i].source;
+            let (name, sections) = (source.main.clone(), std::mem::take(&mut source.defaults));
+            let keys = std::mem::take(&mut source.keys);
+            self.attached_defaults(&name, &sections);
+            for key in keys {
+                let kind = ErrorKind::Unsupported("key frames of attached models are left out".into());
+                self.cx.warn(key.span, kind, Some("write them into the main model".into()));
+            }
+        }
+    }
+
+    /// The name of the outermost default class of the model that an element comes from.
+    pub(super) fn main_class(&self, node: &Node) -> &str {
+        &self.scopes[node.scope].source.main
+    }
+
+    /// An orientation in the main model's unit of angles.
+    pub(super) fn in_main_unit(&self, node: &Node, orientation: Orientation) -> Orientation {
+        let scale = self.scopes[node.scope].scale;
+        match orientation {
+            _ if scale == 1.0 => orientation,
+            Orientation::Euler(angles) => Orientation::Euler(angles.map(|a| a * scale)),
+            Orientation::AxisAngle([x, y, z, angle]) => Orientation::AxisAngle([x, y, z, angle * scale]),
+            other => other,
+        }
+    }
+
+    /// A joint with its angles in the main model's unit.
+    pub(super) fn joint_in_main_unit(&self, node: &Node, joint: &mut Joint) {
+        let scale = self.scopes[node.scope].scale;
+        if scale != 1.0 && matches!(joint.kind, JointKind::Hinge | JointKind::Ball) {
+            joint.range = joint.range.map(|a| a * scale);
+            joint.springyield *= scale;
+            if joint.kind == JointKind::Hinge {
+                joint.reference *= scale;
+                joint.springref *= scale;
+            }
+        }
+    }
+
+    /// Settles a limit as the element's own model does, where the main model does otherwise.
+    pub(super) fn settle(&self, node: &Node, limited: &mut Tri, range: [f64; 2]) {
+        if let (Tri::Auto, Some(auto)) = (*limited, self.scopes[node.scope].autolimits) {
+            *limited = if auto && range != [0.0; 2] { Tri::True } else { Tri::False };
+        }
+    }
+
+    /// Where the file of an asset lies: in the folder for its kind, beside the main file of its model.
+    pub(super) fn asset_path(&self, node: &Node, kind: &str, file: &str) -> PathBuf {
+        let scope = &self.scopes[node.scope];
+        let file = if scope.compiler.strippath { file.rsplit(['/', '\\']).next().unwrap_or(file) } else { file };
+        let dir = match kind {
+            "mesh" | "hfield" | "skin" => scope.compiler.meshdir.as_deref(),
+            "texture" => scope.compiler.texturedir.as_deref(),
+            _ => None,
+        };
+        let base = scope.source.path.parent().unwrap_or(Path::new(""));
+        normalize(&base.join(dir.unwrap_or("")).join(file))
+    }
+}
+
+/// Settings that concern the whole model and differ between the two.
+fn different(own: &Compiler, main: &Compiler) -> Vec<&'static str> {
+    let pairs = [
+        ("eulerseq", own.eulerseq != main.eulerseq),
+        ("inertiafromgeom", own.inertiafromgeom != main.inertiafromgeom),
+        ("inertiagrouprange", own.inertiagrouprange != main.inertiagrouprange),
+        ("boundmass", own.boundmass != main.boundmass),
+        ("boundinertia", own.boundinertia != main.boundinertia),
+        ("balanceinertia", own.balanceinertia != main.balanceinertia),
+        ("discardvisual", own.discardvisual != main.discardvisual),
+        ("alignfree", own.alignfree != main.alignfree),
+        ("fitaabb", own.fitaabb != main.fitaabb),
+    ];
+    pairs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
