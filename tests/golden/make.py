@@ -115,7 +115,7 @@ def make(path, given=None):
     m = mujoco.MjModel.from_xml_path(str(path))
     out = {f"model/{k}": v for k, v in model_fields(m).items()}
     rng = np.random.default_rng(1)
-    rows = states(m, rng) if given is None else [{f: given[f"state/{f}"][k] for f in STATE} for k in range(NSTATE)]
+    rows = states(m, rng) if given is None else [{f: given[f"state/{f}"][k] for f in STATE} for k in range(len(given["state/qpos"]))]
     for f in STATE:
         out[f"state/{f}"] = np.array([r[f] for r in rows])
 
@@ -153,7 +153,7 @@ def make(path, given=None):
 
     put(m, d, rows[0])
     traj = {"qpos": [], "qvel": []}
-    for _ in range(NTRAJ):
+    for _ in range(NTRAJ if given is None else len(given["traj/qpos"])):
         mujoco.mj_step(m, d)
         for f in traj:
             traj[f].append(np.array(getattr(d, f)))

@@ -1,5 +1,7 @@
 //! Where tests find models: the project's own, and other people's, which are not in the repository.
 
+#![expect(clippy::print_stdout, reason = "a skipped test must say so")]
+
 use std::path::{Path, PathBuf};
 
 /// The repository.

@@ -1,9 +1,12 @@
 //! The compiler against MuJoCo, field by field; the static pair list; files with mistakes.
 
+#![expect(clippy::print_stdout, reason = "the table of errors, shown with --nocapture")]
+
 use kiloworld_layout::{Field, FieldInfo, SizeName, Sizes, Slice};
 use kiloworld_model::Model;
 use kiloworld_tests::corpus::{corpus, corpus_golden, root};
 use kiloworld_tests::golden::Golden;
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// Models of our own with compiled fields in `tests/golden/NAME.json`, each with what it covers in its first line.
@@ -168,6 +171,173 @@ fn static_pairs_hold_every_contact_in_order() {
                 let is = |p: usize| (f64::from(m.coll_geom1[p]), f64::from(m.coll_geom2[p])) == (c[0], c[1]);
                 at = (at..m.size.ncoll).find(|&p| is(p)).unwrap_or_else(|| panic!("{name}: {c:?} not in order"));
             }
+        }
+    }
+}
+
+/// One mistake each; see the snapshots for what is said about it.
+const MISTAKES: &[(&str, &str)] = &[
+    ("timestep", r#"<option timestep="0" impratio="-1" iterations="-2"/><worldbody/>"#),
+    (
+        "geom_size",
+        r#"<worldbody><geom size="-1"/><geom type="box" size=".1 .1 0"/><geom type="plane" size="1 1 0"/></worldbody>"#,
+    ),
+    ("geom_mass", r#"<worldbody><geom size="1" mass="-1"/><geom size="1" density="-3"/></worldbody>"#),
+    ("condim", r#"<worldbody><geom size="1" condim="2"/></worldbody>"#),
+    ("nan", r#"<worldbody><geom size="nan"/></worldbody>"#),
+    (
+        "massless_body",
+        r#"<worldbody><body name="b"><joint/></body><body><joint/><geom size="1" mass="0"/></body></worldbody>"#,
+    ),
+    ("inertia", r#"<worldbody><body><inertial pos="0 0 0" mass="1" diaginertia="1 1 3"/></body></worldbody>"#),
+    (
+        "negative_inertia",
+        r#"<worldbody><body><inertial pos="0 0 0" mass="-1" diaginertia="1 1 1"/></body></worldbody>"#,
+    ),
+    ("zero_quaternion", r#"<worldbody><body quat="0 0 0 0"/><geom size="1" quat="0 0 0 0"/></worldbody>"#),
+    (
+        "zero_axis",
+        r#"<worldbody><body zaxis="0 0 0"><joint axis="0 0 0"/><geom size="1" axisangle="0 0 0 1"/></body></worldbody>"#,
+    ),
+    (
+        "parallel_axes",
+        r#"<worldbody><site xyaxes="1 0 0 2 0 0"/><site type="capsule" size=".1" fromto="1 1 1 1 1 1"/></worldbody>"#,
+    ),
+    (
+        "range",
+        r#"<worldbody><body><geom size="1"/><joint name="j" range="20 -20" actuatorfrcrange="1 -1"/></body></worldbody>
+      <actuator><motor joint="j" ctrlrange="1 -1"/></actuator>"#,
+    ),
+    (
+        "range_without_limited",
+        r#"<compiler autolimits="false"/><worldbody><body><geom size="1"/><joint range="-20 20"/></body></worldbody>"#,
+    ),
+    ("limited_without_range", r#"<worldbody><body><geom size="1"/><joint limited="true"/></body></worldbody>"#),
+    ("ball_range", r#"<worldbody><body><geom size="1"/><joint type="ball" range="10 20"/></body></worldbody>"#),
+    (
+        "free_joint",
+        r#"<worldbody><body><geom size="1"/><freejoint/><joint/><body><geom size="1"/><freejoint/></body></body></worldbody>"#,
+    ),
+    ("ball_then_hinge", r#"<worldbody><body><geom size="1"/><joint type="ball"/><joint/></body></worldbody>"#),
+    (
+        "too_many_dofs",
+        r#"<worldbody><body><geom size="1"/><joint type="slide"/><joint type="slide"/><joint/><joint/><joint/><joint/><joint/></body></worldbody>"#,
+    ),
+    (
+        "moving_plane",
+        r#"<worldbody><body><geom size="1"/><freejoint/><geom type="plane" size="1 1 1"/></body></worldbody>"#,
+    ),
+    ("mocap", r#"<worldbody><body><body mocap="true"/></body></worldbody>"#),
+    (
+        "singular",
+        r#"<worldbody><body><geom size="1" pos="1 0 0"/><joint name="a"/><joint name="b"/></body></worldbody>"#,
+    ),
+    ("springdamper", r#"<worldbody><body><geom size="1"/><joint springdamper="1 0"/></body></worldbody>"#),
+    (
+        "actuator",
+        r#"<worldbody><body><geom size="1"/><joint name="j"/></body></worldbody>
+      <actuator><position joint="j" inheritrange="1"/><general joint="j" actdim="1"/><velocity joint="j" kv="-1"/></actuator>"#,
+    ),
+    (
+        "tendon",
+        r#"<worldbody><body><geom size="1"/><joint name="b" type="ball"/></body><body><geom size="1"/><joint name="j"/></body></worldbody>
+      <tendon><fixed springlength="2 1"><joint joint="j" coef="1"/><joint joint="j" coef="1"/></fixed><fixed><joint joint="b" coef="1"/></fixed></tendon>"#,
+    ),
+    (
+        "equality",
+        r#"<worldbody><body name="a"><geom size="1"/><joint name="b" type="ball"/></body></worldbody>
+      <equality><joint joint1="b"/><weld body1="a" body2="a"/></equality>"#,
+    ),
+    (
+        "keyframe",
+        r#"<worldbody><body><geom size="1"/><joint name="j"/></body></worldbody><actuator><motor joint="j"/></actuator>
+      <keyframe><key qpos="1 2" qvel="1" ctrl="1 2 3"/></keyframe>"#,
+    ),
+];
+
+#[test]
+fn mistakes_are_explained() {
+    for (name, body) in MISTAKES {
+        let xml = format!("<mujoco>\n  {body}\n</mujoco>");
+        let errors = Model::from_str(&xml).expect_err(name);
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(format!("model_err__{name}"), errors.to_string());
+        });
+    }
+}
+
+#[test]
+fn unsupported_features_are_refused_by_name() {
+    let xml = r#"<mujoco>
+  <option integrator="implicit" density="1.2"><flag sleep="enable"/></option>
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body name="b"><freejoint/><geom name="c" type="cylinder" size=".1 .1"/><geom type="ellipsoid" size=".1 .1 .1" contype="0" conaffinity="0"/><site name="s"/></body>
+    <body name="h"><joint name="j" damping="1 2" springyield="1"/><geom size=".1"/><site name="t"/></body>
+  </worldbody>
+  <tendon><spatial name="sp"><site site="s"/><site site="t"/></spatial><fixed name="f" armature="1"><joint joint="j" coef="1"/></fixed></tendon>
+  <actuator><muscle name="m" joint="j"/><motor site="s"/><motor joint="j" armature=".1"/></actuator>
+  <sensor><gyro site="s"/></sensor>
+</mujoco>"#;
+    let model = Model::from_str(xml).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(model.field("geom_size"), Some(Slice::F(&model.layout.geom_size)));
+    assert_eq!(model.warnings.len(), 1);
+    let errors = model.check_supported().expect_err("refused");
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("model_unsupported", errors.to_string());
+    });
+}
+
+/// References are checked where files are read; a specification made by hand can still be wrong.
+#[test]
+fn dangling_references_of_a_specification_are_errors() {
+    let mut spec = kiloworld_mjcf::Spec { bodies: vec![kiloworld_mjcf::spec::Body::default()], ..Default::default() };
+    let transmission = kiloworld_mjcf::spec::Transmission::Joint("nowhere".into());
+    spec.actuators.push(kiloworld_mjcf::spec::Actuator { transmission, ..Default::default() });
+    let errors = Model::from_spec(&spec).expect_err("no such joint");
+    assert!(errors.to_string().contains("there is no joint named `nowhere`"), "{errors}");
+    spec.bodies[0].parent = 1;
+    assert!(Model::from_spec(&spec).is_err(), "a loop");
+    spec.bodies.clear();
+    assert!(Model::from_spec(&spec).is_err(), "no world");
+}
+
+#[test]
+fn names_lead_to_ids_and_back() {
+    let (model, _) = own("model_constraints");
+    assert_eq!(model.id(kiloworld_model::Kind::Body, "world"), Some(0));
+    // pairs are sorted by their bodies
+    for (kind, name, id) in [
+        (kiloworld_model::Kind::Joint, "ball", 2),
+        (kiloworld_model::Kind::Pair, "p2", 0),
+        (kiloworld_model::Kind::Equality, "e11", 10),
+        (kiloworld_model::Kind::Tendon, "t3", 2),
+        (kiloworld_model::Kind::Key, "k1", 0),
+    ] {
+        assert_eq!(model.id(kind, name), Some(id), "{name}");
+        assert_eq!(model.names.of(kind).name(id), Some(name));
+    }
+    assert_eq!(model.id(kiloworld_model::Kind::Geom, "nothing"), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// A model with any of its numbers replaced or any of its lines lost compiles or is explained, and never panics.
+    #[test]
+    fn damaged_models_do_not_panic(model in 0..OWN.len(), at in 0..400_usize, with in 0..9_usize, line in 0..80_usize) {
+        let numbers = ["0", "-1", "1e308", "-1e308", "1e-308", "1e19", "1 2 3 4 5 6 7 8", "", "2147483647"];
+        let text = std::fs::read_to_string(root().join(format!("tests/mjcf/ok/{}.xml", OWN[model]))).expect("readable");
+        let lines: Vec<&str> = text.lines().enumerate().filter(|&(i, _)| i != line).map(|(_, l)| l).collect();
+        let text = if line % 4 == 0 { lines.join("\n") } else { text };
+        let mut values = text.split('"').map(str::to_owned).collect::<Vec<_>>();
+        let numeric: Vec<usize> = (1..values.len()).step_by(2).filter(|&i| values[i].parse::<f64>().is_ok() || values[i].contains(' ')).collect();
+        if let Some(&i) = numeric.get(at % numeric.len().max(1)) {
+            values[i] = numbers[with].to_owned();
+        }
+        match Model::from_str(&values.join("\"")) {
+            Ok(model) => prop_assert!(model.layout.size.nbody > 0),
+            Err(e) => prop_assert!(!e.errors.is_empty()),
         }
     }
 }

@@ -5,12 +5,12 @@ use anyhow::Result;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Models with a golden of every stage, and where it is committed.
-fn models() -> Result<Vec<PathBuf>> {
+/// Models with a committed golden of this extension: `npz` for every stage, `json` for compiled fields only.
+fn models(extension: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(crate::root().join("tests/golden"))? {
         let golden = entry?.path();
-        let Some(stem) = golden.file_stem().filter(|_| golden.extension().is_some_and(|e| e == "npz")) else {
+        let Some(stem) = golden.file_stem().filter(|_| golden.extension().is_some_and(|e| e == extension)) else {
             continue;
         };
         let name = PathBuf::from(stem).with_extension("xml");
@@ -24,12 +24,15 @@ fn models() -> Result<Vec<PathBuf>> {
 pub(crate) fn run(check: bool) -> Result<()> {
     let python = setup::python()?;
     let dir = crate::root().join("tests/golden");
-    let mut command = Command::new(python);
-    command.arg(dir.join("make.py"));
-    if check {
-        command.arg("--check");
+    for (extension, option) in [("npz", None), ("json", Some("--fields"))] {
+        let mut command = Command::new(&python);
+        command.arg(dir.join("make.py")).args(option);
+        if check {
+            command.arg("--check");
+        }
+        setup::run(command.arg(&dir).args(models(extension)?))?;
     }
-    setup::run(command.arg(&dir).args(models()?))
+    Ok(())
 }
 
 /// Goldens of corpus models, which are not the project's to commit: made in `target/golden` where the corpus and MuJoCo

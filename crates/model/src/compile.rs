@@ -40,6 +40,8 @@ pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
         unsupported: Vec::new(),
         warnings: Vec::new(),
     };
+    c.sound();
+    c.stop_at_errors()?;
     c.name_tree();
     options::options(&mut c);
     c.frame_poses();
@@ -107,7 +109,9 @@ impl Compiler<'_> {
             return Ok(());
         }
         let mut errors = std::mem::take(&mut self.errors);
-        errors.sort_by_key(|e| (e.span.file, e.span.start));
+        let missing = ErrorKind::Unsupported(support::ATTACH.to_owned());
+        errors.extend(self.unsupported.iter().filter(|e| e.kind == missing).cloned());
+        errors.sort_by_key(|e| (e.kind != missing, e.span.file, e.span.start));
         Err(Errors { errors, sources: self.spec.sources.clone() })
     }
 
@@ -139,6 +143,22 @@ impl Compiler<'_> {
             self.errors.push(Error::new(&self.spec.sources, at.attr(attr), error, remedy));
         }
         found
+    }
+
+    /// Reports a specification that no file can give: the reader counts bodies and frames in order.
+    fn sound(&mut self) {
+        let s = self.spec;
+        let world = s.bodies.first().is_some_and(|w| w.joints.is_empty() && w.parent == 0);
+        let in_order = s.bodies.iter().enumerate().skip(1).all(|(i, b)| b.parent < i);
+        let nested = s.frames.iter().enumerate().all(|(i, f)| f.parent.is_none_or(|p| p < i));
+        let joints = s.joints().map(|(_, j)| j.frame);
+        let bodies = s.bodies.iter().map(|b| b.frame);
+        let mut used =
+            joints.chain(bodies).chain(s.geoms().map(|(_, g)| g.frame)).chain(s.sites().map(|(_, x)| x.frame));
+        if !world || !in_order || !nested || !used.all(|f| f.is_none_or(|f| f < s.frames.len())) {
+            let text = "the specification has no world, or bodies or frames that refer to later ones";
+            self.error(Span::default(), text, "put the world first and parents before their children");
+        }
     }
 
     /// Names of the elements whose order is that of the file.
@@ -186,9 +206,12 @@ impl Compiler<'_> {
             return false;
         }
         if low > high || (low == high && switch == Tri::True) {
-            let text = format!("`{name}` must grow: {low} is not less than {high}");
-            let span = at.attr(if at.has(name) { name } else { attr });
-            self.error(span, text, "write the smaller value first");
+            let (span, text) = if at.has(name) {
+                (at.attr(name), format!("`{name}` must grow: {low} is not less than {high}"))
+            } else {
+                (at.attr(attr), format!("`{attr}` needs a `{name}`"))
+            };
+            self.error(span, text, &format!("write {name}=\"SMALLER LARGER\""));
             return false;
         }
         if switch == Tri::True {

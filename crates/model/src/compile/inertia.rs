@@ -204,8 +204,8 @@ pub(crate) fn massless(c: &mut Compiler<'_>) {
             carried[parent] = true;
         }
         if c.m.body_jntnum[b] > 0 && !carried[b] {
-            let name = c.spec.bodies[b].name.clone().unwrap_or_default();
-            let text = format!("the body \"{name}\" has joints but neither mass nor inertia");
+            let name = c.spec.bodies[b].name.as_ref().map_or_else(String::new, |n| format!(" \"{n}\""));
+            let text = format!("the body{name} has joints but neither mass nor inertia");
             c.error(c.spec.bodies[b].at.span, text, "give it a geom with mass, or an <inertial> with positive values");
         }
     }

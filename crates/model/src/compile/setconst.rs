@@ -30,7 +30,8 @@ pub(crate) fn constants(c: &mut Compiler<'_>) {
     m.dof_M0 = (0..m.size.nv).map(|i| d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize]).collect();
     if let Some(i) = (0..m.size.nv).find(|&i| singular(m, &d, i)) {
         let span = c.spec.joints().nth(m.dof_jntid[i] as usize).map_or_else(Span::default, |(_, j)| j.at.span);
-        let text = "the inertia matrix is singular: another joint already moves everything that this one moves, the same way";
+        let text =
+            "the inertia matrix is singular: another joint already moves everything that this one moves, the same way";
         c.error(span, text, "change its axis or position, give it armature, or remove one of the two");
         return;
     }

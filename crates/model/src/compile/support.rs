@@ -6,11 +6,11 @@ use kiloworld_mjcf::spec::{
     ActuatorKind, BiasType, DynType, GainType, GeomKind, InertiaFromGeom, Integrator, TendonKind,
 };
 
+/// The feature whose elements are missing from the model, so that references to them dangle.
+pub(crate) const ATTACH: &str = "attach";
+
 /// Notes every feature of the file that the stages do not know.
 pub(crate) fn features(c: &mut Compiler<'_>) {
-    for u in &c.spec.unsupported {
-        c.refuse(&u.feature, u.name.as_deref(), u.span, "remove it");
-    }
     options(c);
     joints(c);
     geoms(c);
@@ -18,6 +18,13 @@ pub(crate) fn features(c: &mut Compiler<'_>) {
     actuators(c);
     for p in c.spec.pairs.iter().filter(|p| p.adhesion != 0.0) {
         c.refuse("adhesion of a pair", p.name.as_deref(), p.at.attr("adhesion"), "remove it");
+    }
+    for u in &c.spec.unsupported {
+        // where a pass above has refused the same element it knows more about it
+        if c.unsupported.iter().all(|e| e.span != u.span) {
+            let remedy = if u.feature == ATTACH { "copy the elements into this file" } else { "remove it" };
+            c.refuse(&u.feature, u.name.as_deref(), u.span, remedy);
+        }
     }
     if let Some(s) = c.spec.sensors.first() {
         let text = format!("{} sensors are not evaluated", c.spec.sensors.len());
