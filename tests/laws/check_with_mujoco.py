@@ -150,7 +150,7 @@ def run(law, world, case):
             world.vars[measure["var"]] = x
             world.apply(measure["move"])
             step(measure["hold"])
-            if world.eval(until["signal"]) > until["above"]:
+            if world.eval(until["signal"]) > world.eval(until["above"]):
                 return np.array([x])
         return np.array([math.nan])
     step(measure.get("settle", 0))

@@ -106,7 +106,7 @@ pub(crate) enum Measure {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Until {
     pub(crate) signal: Text,
-    pub(crate) above: f64,
+    pub(crate) above: Text,
 }
 
 /// A quantity with its expected value.

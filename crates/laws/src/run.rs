@@ -342,7 +342,8 @@ impl<'a> Run<'a> {
                 self.batch.step(*hold)?;
                 let values = self.read(&wanted)?;
                 for w in 0..n {
-                    if found[w].is_nan() && self.eval(w, &values[w], &until.signal.0)? > until.above {
+                    let above = self.eval(w, &values[w], &until.above.0)?;
+                    if found[w].is_nan() && self.eval(w, &values[w], &until.signal.0)? > above {
                         found[w] = x[w];
                     }
                 }
@@ -392,6 +393,12 @@ pub(crate) fn lint(law: &LawFile) -> Vec<String> {
             out.push(format!("no {what} `{name}`"));
         }
     };
+    let mut changes = vec![law.change()];
+    changes.extend(law.case.iter().map(crate::file::Case::change));
+    changes.extend(law.control.iter().map(crate::file::Control::change));
+    if changes.iter().any(|c| c.vars.contains_key("x")) {
+        out.push("`x` stands for the present value of what is set: no variable can have that name".to_owned());
+    }
     let cases: Vec<&str> = law.case.iter().map(|c| c.name.as_str()).collect();
     let checks: Vec<&str> = law.check.iter().map(|c| c.name.as_str()).collect();
     law.check.iter().for_each(|c| known(c.cases.as_ref(), &cases, "case", &mut out));
