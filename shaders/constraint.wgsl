@@ -23,6 +23,7 @@ struct Rows { need: i32, held: i32 }
 // Rows wanted by each lane.
 var<workgroup> wanted: array<i32, LANES * WORLDS_PER_GROUP>;
 
+// GPU only: rows are given out to lanes at once.
 // Room for the n rows of this lane's item, behind those of lower lanes: the first of them, or -1 where nothing is wanted or
 // they do not fit.
 fn take(w: u32, lane: u32, rows: ptr<function, Rows>, n: i32) -> i32 {

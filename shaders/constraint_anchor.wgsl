@@ -7,6 +7,7 @@ import package::math::{quat_conj, quat_mul};
 // Where an object of an equality is fixed: its body, and the fixed point and orientation in the body's frame.
 struct Anchor { body: u32, pos: vec3<f32>, quat: vec4<f32> }
 
+// GPU only: an id pair is one load.
 // Object k, 0 or 1, of equality e.
 fn eq_object(w: u32, e: u32, k: u32) -> u32 {
     return u32(select(ld_eq_obj2id(w, e), ld_eq_obj1id(w, e), k == 0u));
@@ -21,6 +22,7 @@ fn eq_body(w: u32, e: u32, k: u32) -> u32 {
     return o;
 }
 
+// GPU only: a slice in Rust.
 // Three numbers of an equality's data.
 fn eq_data3(w: u32, e: u32, j: u32) -> vec3<f32> {
     return vec3<f32>(ld_eq_data(w, e, j), ld_eq_data(w, e, j + 1u), ld_eq_data(w, e, j + 2u));

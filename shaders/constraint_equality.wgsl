@@ -35,6 +35,7 @@ fn equality_rows(w: u32, e: u32, r0: u32) {
     }
 }
 
+// GPU only: a load in Rust.
 // solimp of equality e.
 fn eq_solimp(w: u32, e: u32) -> Solimp {
     return Solimp(

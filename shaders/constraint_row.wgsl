@@ -138,6 +138,7 @@ fn point_jac(w: u32, i: u32, offset: vec3<f32>) -> Vec6 {
     return Vec6(c.r, c.t + cross(c.r, offset));
 }
 
+// GPU only: the device has no lists of columns.
 // The dof above dof i in its chain, -1: none.
 fn dof_above(w: u32, i: i32) -> i32 {
     return ld_dof_parentid(w, u32(i));

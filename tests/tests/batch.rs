@@ -230,7 +230,8 @@ fn overflow_freezes_and_says_what_is_needed() {
         let after = b.get(Field::qpos).expect("qpos");
         assert_eq!(after[..nq], before[..nq], "frozen at its last good state");
         assert_ne!(after[nq..], before[nq..], "the neighbour falls");
-        let mut enough = Batch::builder(&model).nconmax(report.ncon_max).backend(Backend::Cpu).build().expect("a batch");
+        let mut enough =
+            Batch::builder(&model).nconmax(report.ncon_max).backend(Backend::Cpu).build().expect("a batch");
         enough.step(1).expect("a step");
         assert!(enough.report().expect("report").all_ok(), "the size that it asked for is enough");
     }
@@ -248,13 +249,22 @@ fn what_a_batch_refuses_names_place_and_remedy() {
     assert!(small.contains("njmax = 2 is too small") && small.contains("always needed"), "{small}");
 
     let mut b = Batch::builder(&model).nworld(3).backend(Backend::Cpu).build().expect("a batch");
-    let mut refused = |f: &dyn Fn(&mut Batch) -> Result<(), kiloworld_sim::Error>| f(&mut b).err().map(|e| e.to_string()).unwrap_or_default();
+    let mut refused = |f: &dyn Fn(&mut Batch) -> Result<(), kiloworld_sim::Error>| {
+        f(&mut b).err().map(|e| e.to_string()).unwrap_or_default()
+    };
     let nv = model.layout.size.nv;
-    let nan = |len: usize| { let mut v = vec![0.0; len]; v[len - 1] = f64::NAN; v };
+    let nan = |len: usize| {
+        let mut v = vec![0.0; len];
+        v[len - 1] = f64::NAN;
+        v
+    };
     assert!(refused(&|b| b.set(Field::qvel, &nan(3 * nv))).contains("qvel of world 2 holds NaN"));
     assert!(refused(&|b| b.set(Field::qvel, &[0.0])).contains("qvel has 1 numbers, expected 3 worlds"));
     insta::assert_snapshot!(refused(&|b| b.set(Field::xpos, &vec![0.0; 3 * 3 * model.layout.size.nbody])), @"xpos cannot be set: it is computed by the stage `kinematics`");
-    assert!(refused(&|b| b.set(Field::body_mass, &vec![1.0; 3 * model.layout.size.nbody])).contains("make it per world in the builder"));
+    assert!(
+        refused(&|b| b.set(Field::body_mass, &vec![1.0; 3 * model.layout.size.nbody]))
+            .contains("make it per world in the builder")
+    );
     insta::assert_snapshot!(refused(&|b| b.reset(Some(&[3]), None)), @"world 3 is out of range: the batch has 3 worlds");
     insta::assert_snapshot!(refused(&|b| b.reset(None, Some(9))), @"keyframe 9 is out of range: the model has 0 keyframes");
 }
@@ -268,7 +278,12 @@ fn masses_can_differ_from_world_to_world() {
         if on.0 == Backend::Gpu && adapter::gpu().is_none() {
             continue;
         }
-        let mut builder = Batch::builder(&model).nworld(2).backend(on.0).precision(on.1).per_world(Field::opt_gravity).per_world(Field::body_mass);
+        let mut builder = Batch::builder(&model)
+            .nworld(2)
+            .backend(on.0)
+            .precision(on.1)
+            .per_world(Field::opt_gravity)
+            .per_world(Field::body_mass);
         if on.0 == Backend::Gpu {
             builder = builder.gpu(adapter::gpu().expect("checked"));
         }

@@ -1,8 +1,8 @@
 //! tests
 mod barriers;
+mod batch;
 mod batch_bits;
 mod collision;
-mod batch;
 mod constraint;
 mod device;
 mod laws;

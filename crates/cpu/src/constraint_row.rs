@@ -11,18 +11,21 @@ pub type Solref<T> = [T; 2];
 /// `solimp` of a row: d0, dw, width, midpoint, power.
 pub type Solimp<T> = [T; 5];
 
+// CPU only: an accessor.
 /// Element `i` of an array of `solref`.
 #[inline(always)]
 pub fn ld_solref<T: Scalar>(a: &[T], i: usize) -> Solref<T> {
     [a[2 * i], a[2 * i + 1]]
 }
 
+// CPU only: an accessor.
 /// Element `i` of an array of `solimp`.
 #[inline(always)]
 pub fn ld_solimp<T: Scalar>(a: &[T], i: usize) -> Solimp<T> {
     [a[5 * i], a[5 * i + 1], a[5 * i + 2], a[5 * i + 3], a[5 * i + 4]]
 }
 
+// CPU only: WGSL's own.
 /// `x` within `lo` and `hi`.
 #[inline(always)]
 fn clamp<T: Scalar>(x: T, lo: f64, hi: f64) -> T {
@@ -160,6 +163,7 @@ pub fn zero_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize) {
     d.efc_J_rownnz[r] = 0;
 }
 
+// CPU only: lists of columns.
 /// Sets nonzero `n` of row `r`.
 #[inline(always)]
 pub fn st_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, n: usize, col: usize, value: T) {
@@ -167,6 +171,7 @@ pub fn st_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, n: usize, col:
     d.efc_J_colind[r * m.size.nv + n] = index(col);
 }
 
+// CPU only: lists of columns.
 /// Adds a nonzero to row `r`; columns come in ascending order.
 #[inline(always)]
 pub fn push_nonzero<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, col: usize, value: T) {
@@ -176,12 +181,14 @@ pub fn push_nonzero<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, col: usi
     d.efc_J_rownnz[r] = index(n + 1);
 }
 
+// CPU only: a cast.
 /// An id or a count as an index; what is not one reads as 0.
 #[inline(always)]
 pub fn id(x: i32) -> usize {
     usize::try_from(x).unwrap_or(0)
 }
 
+// CPU only: a cast.
 /// An index as the table keeps it.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "sizes of a model fit")]
@@ -196,6 +203,7 @@ pub fn last_dof<T: Scalar>(m: &Model<T>, b: usize) -> i32 {
     if m.body_dofnum[top] > 0 { m.body_dofadr[top] + m.body_dofnum[top] - 1 } else { -1 }
 }
 
+// CPU only: lists of columns.
 /// Number of dofs that move body `b1` or body `b2`; without those that move both if `common` is false.
 #[inline(always)]
 pub fn chain_length<T: Scalar>(m: &Model<T>, b1: usize, b2: usize, common: bool) -> usize {
