@@ -143,7 +143,10 @@ type Fault = (&'static str, fn(&mut Model<f64>, &mut Data<f64>));
 
 #[test]
 fn planted_faults_are_seen() {
-    let faults: [Fault; 12] = [
+    let faults: [Fault; 13] = [
+        ("a dof that moves both bodies of a weld", |m, d| {
+            d.cdof[6 * m.body_dofadr[m.eq_obj1id[9] as usize] as usize] += 1e-6;
+        }),
         ("impratio", |m, _| m.opt_impratio[0] *= 1.0 + 1e-6),
         ("torquescale", |m, _| m.eq_data[12 * 2 + 10] *= 1.0 + 1e-6),
         ("weld anchor", |m, _| m.eq_data[12 * 2] += 1e-6),
@@ -157,12 +160,12 @@ fn planted_faults_are_seen() {
         ("contact frame", |_, d| d.contact_frame[4] += 1e-6),
         ("acceleration at zero qacc", |_, d| d.cacc.iter_mut().for_each(|a| *a *= 1.0 + 1e-5)),
     ];
-    let mut seen = [false; 12];
+    let mut seen = [false; 13];
     for name in NAMES {
         let g = golden(name);
         for (i, (_, plant)) in faults.iter().enumerate() {
             let mut m = g.model();
-            if name != NAMES[0] && i != 5 {
+            if name != NAMES[0] && i != 6 {
                 continue;
             }
             for k in 0..g.nstate() {

@@ -45,7 +45,28 @@ fn collision() {
 
 #[test]
 fn constraint() {
-    stage(Stage::Constraint, as_it_is, &[]);
+    let rows = "constraint_rows";
+    if has_kernels(Stage::Constraint, &models::named(rows)) {
+        check(Stage::Constraint, &["constraint_pyramid", rows, "constraint_override"], as_it_is);
+    }
+    stage(
+        Stage::Constraint,
+        as_it_is,
+        &[
+            (rows, "constraint", "(*rows).held = end;", "(*rows).held = end + 1;"),
+            (rows, "constraint", "pos < ld_jnt_margin(w, j)", "pos < 0.0"),
+            (rows, "constraint", "select(1.0, -1.0, i % 2u == 1u));\n    }", "1.0);\n    }"),
+            (rows, "constraint_row", "side * dy", "dy"),
+            (rows, "constraint_row", "max(tc, ld_opt_timestep(w) * 2.0)", "tc * 1.01"),
+            (rows, "constraint_equality", "dq.yzw * q2[0] -", "dq.yzw * q2[0] +"),
+            (rows, "constraint_equality", "cross(ld_cdof(w, i).r, dpos)", "vec3<f32>(0.0)"),
+            (rows, "constraint_anchor", "ld_site_quat(w, s)", "vec4<f32>(1.0, 0.0, 0.0, 0.0)"),
+            (rows, "constraint_contact", "solref_friction = solref;", "solref_friction = solref * 1.01;"),
+            (rows, "constraint_contact", "select(offset2, offset1, first)", "offset2"),
+            ("constraint_pyramid", "constraint_contact", "jp[0] - tangent", "jp[0] + tangent"),
+            ("constraint_pyramid", "constraint_contact", "sqrt(1.0 / ld_opt_impratio(w))", "1.0 / ld_opt_impratio(w)"),
+        ],
+    );
 }
 
 #[test]
@@ -65,7 +86,19 @@ fn bias() {
 
 #[test]
 fn reference() {
-    stage(Stage::Reference, as_it_is, &[]);
+    let rows = "constraint_rows";
+    if has_kernels(Stage::Reference, &models::named(rows)) {
+        check(Stage::Reference, &[rows, "constraint_pyramid"], as_it_is);
+    }
+    stage(
+        Stage::Reference,
+        as_it_is,
+        &[
+            (rows, "reference", "-kbip.y * vel - kbip.x", "-kbip.y * vel + kbip.x"),
+            (rows, "reference", "cross(v.r, v.t", "cross(v.t, v.t"),
+            (rows, "reference", "i < NV", "i < NV - 1u"),
+        ],
+    );
 }
 
 #[test]
