@@ -12,6 +12,9 @@ mod replicate;
 mod scope;
 mod tree;
 
+#[cfg(test)]
+mod tests;
+
 use std::io::Read;
 use std::path::Path;
 

@@ -175,7 +175,7 @@ fn check_value(cx: &mut Cx<'_>, name: &str, kind: &Kind, value: &str, span: Span
     match kind {
         Kind::Text => {}
         Kind::Words(words) => {
-            if !value.is_empty() && !words.contains(&value) {
+            if !words.contains(&value) {
                 let remedy = suggest(value, words.iter().copied())
                     .unwrap_or_else(|| format!("the values are: {}", words.join(", ")));
                 let kind = ErrorKind::UnknownKeyword { value: value.to_owned(), attribute: name.to_owned() };

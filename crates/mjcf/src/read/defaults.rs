@@ -110,7 +110,7 @@ impl Reader<'_, '_> {
 
     /// The class that an attribute names.
     pub(super) fn class_named(&mut self, node: &Node, attr: &str) -> Option<usize> {
-        let a = node.attr(attr).filter(|a| !a.value.is_empty())?;
+        let a = node.attr(attr)?;
         let found = self.classes.find(&a.value);
         if found.is_none() {
             let remedy = suggest(&a.value, self.classes.all.iter().map(|c| c.name.as_str()))

@@ -104,6 +104,11 @@ impl Reader<'_, '_> {
     fn frame(&mut self, node: &Node, place: &Place) {
         let class = self.class_named(node, "childclass").unwrap_or(place.class);
         let name = self.named("frame", node, place);
+        if node.list("scale").is_some_and(|s| s.len() == 2) {
+            let kind = ErrorKind::WrongCount { attribute: "scale".into(), found: 2, expected: "1 or 3".into() };
+            let span = node.attr("scale").map_or(node.span, |a| a.span);
+            self.cx.error(span, kind, Some("give one factor, or one for each axis".into()));
+        }
         if node.real("massscale").is_some_and(|s| s != 0.0)
             || node.list("scale").is_some_and(|s| s.iter().any(|&x| x != 1.0))
         {
