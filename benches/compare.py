@@ -37,7 +37,7 @@ def spec(m):
 
 def settle(b, m, nworld, rng):
     for _ in range(SETTLE // 50):
-        b.rollout(50, controls(m, nworld, 50, rng) if m.nu else None, spec(m), record=("time",))
+        b.rollout(50, controls(m, nworld, 50, rng) if m.nu else None, spec(m), record=("qpos",))
 
 
 def ours(model, nworld, state, precision, threads):
@@ -77,7 +77,7 @@ def main():
                 for _ in range(args.rounds):
                     b.state[:] = saved
                     start = time.perf_counter()
-                    b.rollout(STEPS, control, spec(m), record=("time",))
+                    b.rollout(STEPS, control, spec(m), record=("qpos",))
                     theirs.append(nworld * STEPS / (time.perf_counter() - start))
                     for p in rates:
                         rates[p].append(ours(path, nworld, state, p, args.threads))
