@@ -186,7 +186,7 @@ fn what_a_batch_cannot_do_is_said() {
         (&["--backend", "gpu", "--precision", "f64"], "the GPU computes in f32"),
     ];
     for (extra, part) in cases {
-        let mut args = vec!["rollout", "models/humanoid.xml", "--steps", "1", "--worlds", "1"];
+        let mut args = vec!["rollout", "models/humanoid.xml", "--steps", "1"];
         args.extend(*extra);
         let out = kiloworld(&args);
         assert_eq!(out.status.code(), Some(1), "{extra:?}: {}", text(&out.stdout));
