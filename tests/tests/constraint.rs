@@ -1,9 +1,11 @@
 //! Stages `constraint` and `reference` against MuJoCo's rows, from MuJoCo's own frames and contacts.
 
 use kiloworld_cpu::{Real, constraint::constraint, reference::reference};
+use kiloworld_gpu::{BatchOptions, GpuBatch};
 use kiloworld_layout::consts::{cnstr, disable, status};
-use kiloworld_layout::{Data, Field, Model, Slice};
+use kiloworld_layout::{Data, Field, Model, Slice, Stage};
 use kiloworld_tests::golden::Golden;
+use kiloworld_tests::{adapter, models};
 
 const NAMES: [&str; 4] = ["constraint_rows", "constraint_pyramid", "constraint_override", "constraint_incline"];
 
@@ -311,47 +313,56 @@ fn f32_is_the_same_but_for_rounding() {
     }
 }
 
-/// A weld stretched by 1.5 µm at coordinates of half a metre: what the pull test of the stiff rule shows.
-#[test]
-fn f32_resolves_a_micrometre_of_weld_stretch() {
-    let g = golden(NAMES[0]);
-    let mut m = g.model();
-    let e = 2;
+/// A weld stretched by `STRETCH` at coordinates of half a metre, what the pull test of the stiff rule shows, and turned by
+/// 2 µrad about y: the model, the world in f32 with low parts, and the weld.
+fn stretched_weld(g: &Golden) -> (Model<f64>, Data<f32>, usize) {
+    let (mut m, e) = (models::of(g), 2);
     let (b1, b2) = (m.eq_obj1id[e] as usize, m.eq_obj2id[e] as usize);
-    let mut d = before(&g, &m, 0);
-    let stretch = [0.2e-6, 1.5e-6, -0.7e-6];
-    let (p1, p2) = ([0.013_41, 0.251, 0.5], [0.213_41, 0.251 + stretch[1], 0.5 - stretch[2]]);
+    let mut d = before(g, &m, 0);
+    let (p1, p2) = ([0.013_41, 0.251, 0.5], [0.213_41, 0.251 + STRETCH[1], 0.5 - STRETCH[2]]);
     for c in 0..3 {
         d.xpos[3 * b1 + c] = p1[c];
         d.xpos[3 * b2 + c] = p2[c];
         m.eq_data[12 * e + c] = 0.0;
-        m.eq_data[12 * e + 3 + c] = [0.2 + stretch[0], 0.0, 0.0][c];
+        m.eq_data[12 * e + 3 + c] = [0.2 + STRETCH[0], 0.0, 0.0][c];
     }
     for b in [b1, b2] {
         d.xquat[4 * b..4 * b + 4].copy_from_slice(&[1.0, 0.0, 0.0, 0.0]);
         d.xmat[9 * b..9 * b + 9].copy_from_slice(&[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
     }
     m.eq_data[12 * e + 6..12 * e + 10].copy_from_slice(&[1.0, 0.0, 0.0, 0.0]);
-    // turned by 2 µrad
     d.xquat[4 * b1 + 2] = 1e-6;
-    let m32 = m.cast(f32::r);
-    let mut d32 = Data::new(&m.size, &0.0_f32);
-    d32.eq_active[e] = 1;
-    for i in 0..3 * m.size.nbody {
-        d32.xpos[i] = d.xpos[i] as f32;
-        d32.xpos_lo[i] = (d.xpos[i] - f64::from(d32.xpos[i])) as f32;
-    }
-    for (to, from) in [(&mut d32.xquat, &d.xquat), (&mut d32.xmat, &d.xmat)] {
-        to.iter_mut().zip(from).for_each(|(a, &b)| *a = b as f32);
-    }
-    constraint(&m32, &mut d32);
-    let r = d32.eq_efc_address[e] as usize;
-    assert_eq!(d32.efc_type[r], cnstr::EQUALITY);
-    let got: Vec<f64> = d32.efc_pos[r..r + 6].iter().map(|&x| f64::from(x)).collect();
-    let scale = m.eq_data[12 * e + 10];
-    for (k, want) in [stretch[0], -stretch[1], stretch[2], 0.0, 1e-6 * scale, 0.0].into_iter().enumerate() {
+    let d32 = d.split(&m);
+    (m, d32, e)
+}
+
+const STRETCH: [f64; 3] = [0.2e-6, 1.5e-6, -0.7e-6];
+
+fn assert_stretch(m: &Model<f64>, d: &Data<f32>, e: usize) {
+    let r = d.eq_efc_address[e] as usize;
+    assert_eq!(d.efc_type[r], cnstr::EQUALITY);
+    let turn = 1e-6 * m.eq_data[12 * e + 10];
+    for (k, want) in [STRETCH[0], -STRETCH[1], STRETCH[2], 0.0, turn, 0.0].into_iter().enumerate() {
         // x also holds the rounding of the model's anchor (0.2 m in f32: 7 nm)
         let tol = if k == 0 { 8e-9 } else { 1e-9 };
-        assert!((got[k] - want).abs() < tol, "{k}: {} for {want}", got[k]);
+        let got = f64::from(d.efc_pos[r + k]);
+        assert!((got - want).abs() < tol, "{k}: {got} for {want}");
     }
+}
+
+#[test]
+fn f32_resolves_a_micrometre_of_weld_stretch() {
+    let (m, mut d, e) = stretched_weld(&golden(NAMES[0]));
+    constraint(&m.cast(f32::r), &mut d);
+    assert_stretch(&m, &d, e);
+}
+
+#[test]
+fn the_device_resolves_a_micrometre_of_weld_stretch() {
+    let Some(gpu) = adapter::gpu() else { return };
+    let (m, d, e) = stretched_weld(&golden(NAMES[0]));
+    let mut batch = GpuBatch::new(&gpu, &m, 1, BatchOptions::default()).expect("fits");
+    batch.write_worlds(&[d]).expect("written");
+    batch.run_stage(Stage::Constraint.into()).expect("run");
+    assert_stretch(&m, &batch.read_worlds().expect("read")[0], e);
 }
