@@ -22,11 +22,17 @@ pub fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// The golden of a corpus model, made by `cargo xtask test` in `KILOWORLD_GOLDEN`, else `target/golden`.
+/// The golden of a corpus model: see [`made_golden`].
 pub fn corpus_golden(name: &str) -> Option<PathBuf> {
+    made_golden(&format!("{name}.npz"))
+}
+
+/// A file that `cargo xtask test` makes in `KILOWORLD_GOLDEN`, else `target/golden`; without it a test is skipped as without a
+/// corpus.
+pub fn made_golden(name: &str) -> Option<PathBuf> {
     let dir = std::env::var_os("KILOWORLD_GOLDEN").map_or_else(|| root().join("target/golden"), PathBuf::from);
-    let file = dir.join(format!("{name}.npz"));
-    if file.is_file() {
+    let file = dir.join(name);
+    if file.exists() {
         return Some(file);
     }
     let message = format!("no {}: `cargo xtask test` makes it", file.display());

@@ -35,6 +35,23 @@ pub(crate) fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
+/// Random models with MuJoCo's compiled fields, in `target/golden/random`.
+pub(crate) fn random() -> Result<()> {
+    let out = crate::root().join("target/golden/random");
+    let script = crate::root().join("tests/golden/random_models.py");
+    let stamp = out.join("made-by.py");
+    if std::fs::read(&stamp).ok() == std::fs::read(&script).ok() {
+        return Ok(());
+    }
+    println!("xtask: making random models in target/golden/random");
+    setup::run(Command::new(setup::python()?).arg(&script).args(["0", RANDOM]).arg(&out))?;
+    std::fs::copy(script, stamp)?;
+    Ok(())
+}
+
+/// Number of random models, of which MuJoCo takes two thirds.
+const RANDOM: &str = "150";
+
 /// Goldens of corpus models, which are not the project's to commit: made in `target/golden` where the corpus and MuJoCo
 /// can be had.
 pub(crate) fn corpus() -> Result<()> {

@@ -8,11 +8,15 @@ use std::process::Command;
 pub(crate) fn run(args: Vec<OsString>) -> Result<()> {
     setup::vulkan()?;
     let strict = std::env::var_os("CI").is_some();
-    if let Err(error) = golden::corpus() {
-        if strict {
-            return Err(error);
+    for (what, make) in
+        [("GOLDENS OF THE CORPUS", golden::corpus as fn() -> Result<()>), ("RANDOM MODELS", golden::random)]
+    {
+        if let Err(error) = make() {
+            if strict {
+                return Err(error);
+            }
+            println!("xtask: NO {what}: {error:#}");
         }
-        println!("xtask: NO GOLDENS OF THE CORPUS: {error:#}");
     }
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(crate::root()).args(["test", "--workspace"]).args(args);

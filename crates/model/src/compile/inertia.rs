@@ -137,7 +137,8 @@ fn symmetric(f: &[f64; 6]) -> Matrix3<f64> {
 ///
 /// Jacobi's method on a quaternion: the largest entry off the diagonal is rotated away by the smaller of the two angles
 /// that do, until none counts; then quarter turns sort the axes. That path fixes the signs of the axes, as in MuJoCo, whose
-/// thresholds (measured on `mju_eig3`) are the ones below; they matter where principal values coincide.
+/// thresholds (measured on `mju_eig3`) and choices in ties (measured on files) are the ones below; they matter where principal
+/// values coincide and in symmetric bodies.
 pub(crate) fn principal(a: &Matrix3<f64>) -> (Quat<f64>, Vec3<f64>) {
     let scale = a.amax();
     let (off, apart) = (4e-15 * scale, 1e-12 * scale);
@@ -156,7 +157,7 @@ pub(crate) fn principal(a: &Matrix3<f64>) -> (Quat<f64>, Vec3<f64>) {
     for _ in 0..SWEEPS {
         let (mut i, mut j) = (0, 1);
         for (k, l) in [(0, 2), (1, 2)] {
-            if d[(k, l)].abs() > d[(i, j)].abs() {
+            if d[(k, l)].abs() >= d[(i, j)].abs() {
                 (i, j) = (k, l);
             }
         }
@@ -165,7 +166,8 @@ pub(crate) fn principal(a: &Matrix3<f64>) -> (Quat<f64>, Vec3<f64>) {
         }
         // tan of the angle in the plane of axes i and j, no larger than 1
         let tau = (d[(j, j)] - d[(i, i)]) / (2.0 * d[(i, j)]);
-        let tan = 1f64.copysign(tau) / (tau.abs() + (1.0 + tau * tau).sqrt());
+        let sign = if tau >= 0.0 { 1.0 } else { -1.0 };
+        let tan = sign / (tau.abs() + (1.0 + tau * tau).sqrt());
         let cos = 1.0 / (1.0 + tan * tan).sqrt();
         // sin of half the angle without the cancellation of 1 - cos
         let half = tan * cos / (2.0 * (1.0 + cos)).sqrt();
