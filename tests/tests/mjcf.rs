@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use kiloworld_mjcf::{ErrorKind, Errors, Spec, read_path, read_str};
+use kiloworld_tests::corpus::{corpus, root};
 use proptest::prelude::*;
 
 fn repo(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path)
+    root().canonicalize().unwrap().join(path)
 }
 
 /// Each file in `mjcf/err` is refused with the messages of its snapshot: place, cause, text at fault, remedy.
@@ -46,16 +47,6 @@ fn nesting_without_end_is_an_error_not_a_crash() {
             format!("<mujoco><worldbody>{}{}</worldbody></mujoco>", "<body>".repeat(depth), "</body>".repeat(depth));
         assert_eq!(read_str(&text, "deep.xml").is_ok(), depth < 256, "{depth}");
     }
-}
-
-/// The folder of the corpus; without it the tests that need it say so.
-fn corpus() -> Option<PathBuf> {
-    let dir = std::env::var_os("KILOWORLD_CORPUS").map_or_else(|| repo("../shared/corpus"), PathBuf::from);
-    if dir.join("index.json").exists() {
-        return Some(dir);
-    }
-    assert!(std::env::var_os("KILOWORLD_REQUIRE_CORPUS").is_none(), "no corpus at {}", dir.display());
-    None
 }
 
 fn corpus_models(dir: &Path) -> Vec<(String, PathBuf)> {
@@ -114,6 +105,9 @@ fn every_model_of_the_corpus_reads_with_mujocos_counts() {
         let (spec, _) = read_path(&path).unwrap_or_else(|e| panic!("{name}:\n{e}"));
         let want = COUNTS.iter().find(|(n, _)| *n == name).unwrap().1;
         assert_eq!(counts(&spec), want, "{name}");
+        for asset in spec.assets.iter().filter(|a| a.kind != "texture") {
+            assert!(asset.file.is_none() || asset.paths.iter().any(|p| p.exists()), "{name}: {:?}", asset.paths);
+        }
     }
 }
 

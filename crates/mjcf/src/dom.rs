@@ -200,7 +200,7 @@ impl Clean {
 mod tests {
     use super::*;
 
-    fn text<'a>(source: &'a str, span: Span) -> &'a str {
+    fn text(source: &str, span: Span) -> &str {
         &source[span.start as usize..span.end as usize]
     }
 

@@ -104,7 +104,7 @@ fn expand(cx: &mut Cx<'_>, node: &mut Node, dir: &Path, main_dir: &Path, include
     node.children = children;
 }
 
-/// The file that an `include` names, looked for beside the including file, then beside the main file.
+/// The file that an `include` names, looked for beside the main file, then beside the including one, as MuJoCo does.
 fn load(
     cx: &mut Cx<'_>,
     node: &Node,
@@ -121,12 +121,10 @@ fn load(
         cx.error(node.span, kind, Some("name the file: <include file=\"part.xml\"/>".into()));
         return None;
     };
-    let first = normalize(&dir.join(value));
-    let second = normalize(&main_dir.join(value));
-    if included.contains(&first) {
-        return twice(cx, *span, value);
-    }
+    let first = normalize(&main_dir.join(value));
+    let second = normalize(&dir.join(value));
     let (path, text) = match cx.loader.load(&first) {
+        Ok(_) if included.contains(&first) => return twice(cx, *span, value),
         Ok(text) => (first, text),
         Err(e) if first == second => return missing(cx, *span, &first, &e),
         Err(e) => {
@@ -166,7 +164,7 @@ fn twice<T>(cx: &mut Cx<'_>, span: Span, name: &str) -> Option<T> {
 }
 
 fn missing<T>(cx: &mut Cx<'_>, span: Span, path: &Path, error: &io::Error) -> Option<T> {
-    let remedy = format!("file names are relative to the file they stand in; looked for {}", path.display());
+    let remedy = format!("file names are relative to the main file; looked for {}", path.display());
     cx.error(span, ErrorKind::Io(error.to_string()), Some(remedy));
     None
 }

@@ -96,8 +96,8 @@ pub struct Asset {
     pub name: Option<String>,
     /// the file, as written
     pub file: Option<String>,
-    /// where the file lies, folders of the compiler applied
-    pub path: Option<PathBuf>,
+    /// where the file lies, the first that is there: in the compiler's folder, beside the included file that names it
+    pub paths: Vec<PathBuf>,
     /// mesh: scale of the vertices
     pub scale: [f64; 3],
 }

@@ -27,13 +27,13 @@ impl Reader<'_, '_> {
             if kind == "material" {
                 self.refer_attr("texture", node, "texture");
             }
-            let path = file.as_deref().map(|f| self.asset_path(node, kind, f));
+            let paths = file.as_deref().map(|f| self.asset_paths(node, kind, f)).unwrap_or_default();
             self.spec.assets.push(Asset {
                 at: At::of(&At::default(), node),
                 kind: kind.into(),
                 name,
                 file,
-                path,
+                paths,
                 scale,
             });
         }

@@ -97,8 +97,9 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Where the file of an asset lies: in the folder for its kind, beside the main file of its model.
-    pub(super) fn asset_path(&self, node: &Node, kind: &str, file: &str) -> PathBuf {
+    /// Where the file of an asset may lie: in the folder for its kind, beside the main file of its model; else beside the
+    /// included file that names it.
+    pub(super) fn asset_paths(&self, node: &Node, kind: &str, file: &str) -> Vec<PathBuf> {
         let scope = &self.scopes[node.scope];
         let file = if scope.compiler.strippath { file.rsplit(['/', '\\']).next().unwrap_or(file) } else { file };
         let dir = match kind {
@@ -107,7 +108,11 @@ impl Reader<'_, '_> {
             _ => None,
         };
         let base = scope.source.path.parent().unwrap_or(Path::new(""));
-        normalize(&base.join(dir.unwrap_or("")).join(file))
+        let first = normalize(&base.join(dir.unwrap_or("")).join(file));
+        let beside = Path::new(self.cx.sources.name(node.span)).parent().unwrap_or(Path::new(""));
+        let second = normalize(&beside.join(file));
+        let included = node.span.file != 0 && Path::new(self.cx.sources.name(node.span)) != scope.source.path;
+        if included && first != second { vec![first, second] } else { vec![first] }
     }
 }
 

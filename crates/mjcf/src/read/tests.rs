@@ -186,10 +186,11 @@ fn nested_replicas_put_the_innermost_number_first() {
 }
 
 #[test]
-fn includes_are_found_beside_the_file_that_includes() {
+fn includes_are_found_beside_the_main_file_or_the_including_one() {
     let loader = files(&[
         ("dir/parts/a.xml", "<x><worldbody><geom size='1'/></worldbody><include file='b.xml'/></x>"),
         ("dir/parts/b.xml", "<x><worldbody><site/></worldbody><include file='top.xml'/></x>"),
+        ("dir/parts/top.xml", "<x><option timestep='9'/></x>"),
         ("dir/top.xml", "\u{feff}<x><option timestep='0.5'/></x>"),
     ]);
     let text = "<mujoco><include file='parts/a.xml'/></mujoco>".to_owned();
