@@ -14,6 +14,8 @@ pub struct GpuOptions {
     pub adapter: Option<String>,
     /// keep to WebGPU's default limits even where the adapter offers more
     pub default_limits: bool,
+    /// let wgpu put a counter into every loop of our kernels, as it does for texts that nobody vouches for
+    pub checked: bool,
 }
 
 /// What is known of an adapter.
@@ -51,6 +53,7 @@ pub(crate) struct Inner {
     pub(crate) pipeline_layout: wgpu::PipelineLayout,
     pub(crate) pipelines: crate::pipelines::Cache,
     pub(crate) info: AdapterInfo,
+    pub(crate) checked: bool,
 }
 
 /// Every adapter, with what it offers.
@@ -134,7 +137,17 @@ impl Gpu {
         let info = describe(&info, timing, &limits);
         log::info!("adapter {} ({}, {})", info.name, info.backend, info.driver);
         let pipelines = crate::pipelines::Cache::default();
-        Ok(Self { inner: Arc::new(Inner { device, queue, layout, pipeline_layout, pipelines, info }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                device,
+                queue,
+                layout,
+                pipeline_layout,
+                pipelines,
+                info,
+                checked: options.checked,
+            }),
+        })
     }
 
     /// What is known of the adapter.

@@ -1,13 +1,13 @@
 //! Checks the present adapter in a few minutes: self-test, every stage against the CPU, bits of batches, throughput by lanes.
 //!
-//! `device_check [--models ant,mix] [--worlds 4096] [--seconds 2] [--no-stages]`
+//! `device_check [--models ant,mix] [--worlds 4096] [--seconds 2] [--stages no] [--checked yes]`
 
 #![expect(clippy::print_stdout, reason = "a program that reports")]
 
 use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch, Tuning};
 use kiloworld_layout::{Call, Field, Model};
 use kiloworld_tests::golden::Golden;
-use kiloworld_tests::stage::{Subject, tuning};
+use kiloworld_tests::stage::{Subject, has_kernels, tuning};
 use kiloworld_tests::{adapter, models};
 use std::time::Instant;
 
@@ -16,21 +16,32 @@ struct Args {
     worlds: usize,
     seconds: f64,
     stages: bool,
+    checked: bool,
 }
 
 fn main() {
-    let mut args = Args { models: vec!["humanoid".into(), "ant".into()], worlds: 4096, seconds: 1.0, stages: true };
+    let mut args = Args {
+        models: vec!["humanoid".into(), "ant".into()],
+        worlds: 4096,
+        seconds: 1.0,
+        stages: true,
+        checked: false,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match (word.as_str(), words.next()) {
             ("--models", Some(list)) => args.models = list.split(',').map(str::to_owned).collect(),
             ("--worlds", Some(n)) => args.worlds = n.parse().expect("a number of worlds"),
             ("--seconds", Some(s)) => args.seconds = s.parse().expect("seconds"),
+            ("--checked", Some(s)) => args.checked = s != "no",
             ("--stages", Some(s)) => args.stages = s != "no",
-            _ => panic!("device_check [--models ant,mix] [--worlds 4096] [--seconds 2] [--stages no]"),
+            _ => panic!("device_check [--models ant,mix] [--worlds 4096] [--seconds 2] [--stages no] [--checked yes]"),
         }
     }
-    let Some(gpu) = adapter::gpu() else { std::process::exit(1) };
+    let checked = kiloworld_gpu::GpuOptions { checked: args.checked, ..Default::default() };
+    let Some(gpu) = (if args.checked { Gpu::new(&checked).ok() } else { adapter::gpu() }) else {
+        std::process::exit(1)
+    };
     println!("{:#?}", gpu.info());
     println!("{:?}", gpu.selftest());
     let mut failed = 0;
@@ -88,7 +99,7 @@ fn throughput(gpu: &Gpu, name: &str, args: &Args) {
     let golden = Golden::named(name);
     let mut m = models::of(&golden);
     fixed(&mut m);
-    let calls = kiloworld_sim::step::step(&m.opt);
+    let calls: Vec<_> = kiloworld_sim::step::step(&m.opt).into_iter().filter(|c| has_kernels(c.stage, &m)).collect();
     let states: Vec<_> = (0..golden.nstate()).map(|k| golden.world(&m, k).split(&m)).collect();
     let worlds: Vec<_> = (0..args.worlds).map(|w| states[w % states.len()].clone()).collect();
     for (lanes, worlds_per_group) in
