@@ -1,7 +1,7 @@
 //! Narrow phase of two boxes: separating axes, then a clipped face or a crossing of edges. Twin: `shaders/collide_box.wgsl`.
 
 use crate::Scalar;
-use crate::collision::{ContactSet, Pose};
+use crate::contact_set::{ContactSet, Pose};
 use crate::math::{Mat3, Vec3};
 
 /// An edge axis this close to the best face axis (cosine) must beat it clearly.
@@ -36,7 +36,7 @@ pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
         }
     }
     // its direction from box 1 to box 2, in box 1's frame
-    let mut face_normal = if face < 3 { unit(face) } else { q.column(face - 3).into() };
+    let mut face_normal = if face < 3 { unit_axis(face) } else { q.column(face - 3).into() };
     if face_normal.dot(&r1) < zero {
         face_normal = -face_normal;
     }
@@ -84,7 +84,7 @@ pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     }
 }
 
-fn unit<T: Scalar>(k: usize) -> Vec3<T> {
+fn unit_axis<T: Scalar>(k: usize) -> Vec3<T> {
     let mut v = Vec3::zeros();
     v[k] = T::one();
     v

@@ -2,7 +2,7 @@
 
 use crate::Scalar;
 use crate::collide_sphere::{ball_box, sphere_sphere};
-use crate::collision::{ContactSet, Pose};
+use crate::contact_set::{ContactSet, Pose};
 use crate::math::Vec3;
 use kiloworld_layout::consts::MINVAL;
 
@@ -17,7 +17,7 @@ pub fn collide_capsule_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<
     let (h1, h2) = (p.s1[1], p.s2[1]);
     let across = a1.cross(&a2);
     if across.dot(&across) >= T::r(PARALLEL_CAPSULES) {
-        let near = segments(Vec3::zeros(), a1 * h1, p.r, a2 * h2);
+        let near = nearest_on_segments(Vec3::zeros(), a1 * h1, p.r, a2 * h2);
         sphere_sphere(&mut out, a1 * (h1 * near.t), p.s1[0], &p.m1, p.r + a2 * (h2 * near.q), p.s2[0], &p.m2, margin);
         return out;
     }
@@ -48,7 +48,7 @@ struct Near<T> {
 }
 
 /// The nearest points of the segments c1 ± d1 and c2 ± d2.
-fn segments<T: Scalar>(c1: Vec3<T>, d1: Vec3<T>, c2: Vec3<T>, d2: Vec3<T>) -> Near<T> {
+fn nearest_on_segments<T: Scalar>(c1: Vec3<T>, d1: Vec3<T>, c2: Vec3<T>, d2: Vec3<T>) -> Near<T> {
     let one = T::one();
     let (aa, bb, ab) = (d1.dot(&d1), d2.dot(&d2), d1.dot(&d2));
     let w = c2 - c1;
@@ -130,7 +130,7 @@ fn capsule_box_points<T: Scalar>(c: Vec3<T>, a: Vec3<T>, s: Vec3<T>) -> (T, T) {
             signs[i] = if corner & 1 == 0 { -one } else { one };
             signs[j] = if corner & 2 == 0 { -one } else { one };
             let middle = Vec3::new(signs[0] * s[0], signs[1] * s[1], signs[2] * s[2]);
-            let near = segments(c, a, middle, along);
+            let near = nearest_on_segments(c, a, middle, along);
             let d = c + a * near.t - middle - along * near.q;
             let d2 = d.dot(&d);
             if d2 < best {
@@ -148,12 +148,7 @@ fn capsule_box_points<T: Scalar>(c: Vec3<T>, a: Vec3<T>, s: Vec3<T>) -> (T, T) {
     // the way to walk along the segment and the first place where it ends or leaves the face or the edge
     let x = c + a * t1;
     let room = |dir: T| one - dir * t1;
-    let leave = |dir: T, k: usize, from: T| {
-        let v = dir * a[k];
-        let rest = if v < zero { s[k] + from } else { s[k] - from };
-        // a motion this slow never gets there
-        if v.abs() > T::r(MINVAL) { rest / v.abs() } else { T::r(2.0) }
-    };
+    let leave = |dir: T, k: usize, from: T| way_out(dir * a[k], s[k], from);
     let clip = |k: usize| x[k].max(-s[k]).min(s[k]);
     if face < 3 {
         let (i, j) = ((face + 1) % 3, (face + 2) % 3);
@@ -196,4 +191,10 @@ fn capsule_box_points<T: Scalar>(c: Vec3<T>, a: Vec3<T>, s: Vec3<T>) -> (T, T) {
     let dir = if up[i] { -one } else { one };
     let step = room(dir).min(leave(dir, i, side[i] * s[i])).min(leave(dir, j, side[j] * s[j]));
     (t1, t1 + dir * step)
+}
+
+/// How long a point that starts at `start` with velocity `v` stays within -half … half, at most 2: no walk is longer.
+fn way_out<T: Scalar>(v: T, half: T, start: T) -> T {
+    let rest = if v < T::zero() { half + start } else { half - start };
+    if v.abs() > T::r(MINVAL) { rest / v.abs() } else { T::r(2.0) }
 }

@@ -1,13 +1,13 @@
 //! Narrow phase against a plane: sphere, capsule, box. Twin: `shaders/collide_plane.wgsl`.
 
 use crate::Scalar;
-use crate::collision::{ContactSet, Pose};
+use crate::contact_set::{ContactSet, Pose};
 use crate::math::Vec3;
 
 /// A sphere on a plane: one contact.
 pub fn collide_plane_sphere<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
-    plane_point(&mut out, p.m1.column(2).into(), p.r, p.s2[0], margin);
+    plane_ball(&mut out, p.m1.column(2).into(), p.r, p.s2[0], margin);
     out
 }
 
@@ -17,8 +17,8 @@ pub fn collide_plane_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T>
     let normal: Vec3<T> = p.m1.column(2).into();
     let axis: Vec3<T> = p.m2.column(2).into();
     let half = axis * p.s2[1];
-    plane_point(&mut out, normal, p.r + half, p.s2[0], margin);
-    plane_point(&mut out, normal, p.r - half, p.s2[0], margin);
+    plane_ball(&mut out, normal, p.r + half, p.s2[0], margin);
+    plane_ball(&mut out, normal, p.r - half, p.s2[0], margin);
     out.tangent = axis;
     out
 }
@@ -41,7 +41,7 @@ pub fn collide_plane_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
 }
 
 /// A ball of this centre and radius on a plane through the origin.
-fn plane_point<T: Scalar>(out: &mut ContactSet<T>, normal: Vec3<T>, centre: Vec3<T>, radius: T, margin: T) {
+fn plane_ball<T: Scalar>(out: &mut ContactSet<T>, normal: Vec3<T>, centre: Vec3<T>, radius: T, margin: T) {
     let dist = normal.dot(&centre) - radius;
     if dist <= margin {
         out.push(dist, centre - normal * (radius + dist * T::r(0.5)), normal);

@@ -1,7 +1,7 @@
 //! Narrow phase of a sphere: against sphere, capsule, box. Twin: `shaders/collide_sphere.wgsl`.
 
 use crate::Scalar;
-use crate::collision::{ContactSet, Pose};
+use crate::contact_set::{ContactSet, Pose};
 use crate::math::{Mat3, Vec3};
 use kiloworld_layout::consts::MINVAL;
 

@@ -6,65 +6,12 @@ use crate::collide_box::collide_box_box;
 use crate::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
 use crate::collide_plane::{collide_plane_box, collide_plane_capsule, collide_plane_sphere};
 use crate::collide_sphere::{collide_sphere_box, collide_sphere_capsule, collide_sphere_sphere};
+use crate::contact_set::{ContactSet, Pose};
 use crate::math::{Mat3, Vec3, ld3, ld9, st3, st9};
 use crate::two_float::tf_diff3;
-use crate::{Real, Scalar};
+use crate::Scalar;
 use kiloworld_layout::consts::{MINMU, MINVAL, disable, enable, geom, status};
 use kiloworld_layout::{Data, Model};
-
-/// The most contacts of a pair.
-pub const MAXCONPAIR: usize = 8;
-
-/// Two geoms as a narrow phase sees them.
-#[derive(Clone, Copy, Debug)]
-pub struct Pose<T: Real> {
-    /// size of geom 1 [m]
-    pub s1: Vec3<T>,
-    /// orientation of geom 1
-    pub m1: Mat3<T>,
-    /// size of geom 2 [m]
-    pub s2: Vec3<T>,
-    /// orientation of geom 2
-    pub m2: Mat3<T>,
-    /// centre of geom 2 minus centre of geom 1 [m]
-    pub r: Vec3<T>,
-}
-
-/// The contacts of a pair.
-#[derive(Clone, Copy, Debug)]
-pub struct ContactSet<T: Real> {
-    /// how many
-    pub count: usize,
-    /// distances [m]
-    pub dist: [T; MAXCONPAIR],
-    /// midpoints relative to the centre of geom 1 [m]
-    pub pos: [Vec3<T>; MAXCONPAIR],
-    /// directions from geom 1 to geom 2
-    pub normal: [Vec3<T>; MAXCONPAIR],
-    /// where the first tangent shall point; 0: anywhere
-    pub tangent: Vec3<T>,
-}
-
-impl<T: Scalar> ContactSet<T> {
-    /// No contacts.
-    #[must_use]
-    #[inline(always)]
-    pub(crate) fn new() -> Self {
-        let zero = Vec3::zeros();
-        Self { count: 0, dist: [T::zero(); _], pos: [zero; _], normal: [zero; _], tangent: zero }
-    }
-
-    /// Adds a contact; none beyond [`MAXCONPAIR`].
-    #[inline(always)]
-    pub(crate) fn push(&mut self, dist: T, pos: Vec3<T>, normal: Vec3<T>) {
-        if self.count < MAXCONPAIR {
-            self.dist[self.count] = dist;
-            self.pos[self.count] = pos;
-            self.normal[self.count] = normal;
-            self.count += 1;
-        }
-    }
-}
 
 /// Finds the contacts of a world (`mj_collision`).
 pub fn collision<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
@@ -72,10 +19,10 @@ pub fn collision<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
     if m.opt.disableflags & (disable::CONTACT | disable::CONSTRAINT) == 0 {
         for k in 0..m.size.ncoll {
             let (margin, gap) = pair_margin(m, k);
-            if !near(m, d, k, margin + gap) {
+            if !near_pair(m, d, k, margin + gap) {
                 continue;
             }
-            let set = narrow(m, d, k, margin + gap);
+            let set = narrow_phase(m, d, k, margin + gap);
             for i in 0..set.count {
                 if count < m.size.nconmax {
                     write_contact(m, d, k, count, &set, i, margin);
@@ -104,7 +51,7 @@ fn pair_margin<T: Scalar>(m: &Model<T>, k: usize) -> (T, T) {
 }
 
 /// False where bounding spheres, or a bounding sphere and a plane, are apart by more than `margin`.
-fn near<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> bool {
+fn near_pair<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> bool {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let r = ld3(&d.geom_xpos, g2) - ld3(&d.geom_xpos, g1);
     let reach = margin + m.geom_rbound[g2];
@@ -117,14 +64,14 @@ fn near<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> bool {
 }
 
 /// The contacts of pair `k` up to distance `margin`.
-fn narrow<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> ContactSet<T> {
+fn narrow_phase<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> ContactSet<T> {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let p = Pose {
         s1: ld3(&m.geom_size, g1),
         m1: ld9(&d.geom_xmat, g1),
         s2: ld3(&m.geom_size, g2),
         m2: ld9(&d.geom_xmat, g2),
-        r: apart(m, d, g1, g2),
+        r: centre_offset(m, d, g1, g2),
     };
     match (m.geom_type[g1], m.geom_type[g2]) {
         (geom::PLANE, geom::SPHERE) => collide_plane_sphere(&p, margin),
@@ -143,7 +90,7 @@ fn narrow<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> ContactS
 
 /// The centre of geom 2 minus the centre of geom 1 [m]; with two-float positions from the bodies' full positions, since
 /// `geom_xpos` is rounded.
-fn apart<T: Scalar>(m: &Model<T>, d: &Data<T>, g1: usize, g2: usize) -> Vec3<T> {
+fn centre_offset<T: Scalar>(m: &Model<T>, d: &Data<T>, g1: usize, g2: usize) -> Vec3<T> {
     if !T::TWO_FLOAT {
         return ld3(&d.geom_xpos, g2) - ld3(&d.geom_xpos, g1);
     }

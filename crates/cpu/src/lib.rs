@@ -20,6 +20,7 @@ pub mod constraint_anchor;
 pub mod constraint_contact;
 pub mod constraint_equality;
 pub mod constraint_row;
+pub mod contact_set;
 pub mod implicit;
 pub mod inertia;
 pub mod integrate;

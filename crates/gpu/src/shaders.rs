@@ -14,11 +14,17 @@ macro_rules! shaders {
 /// Every file of `shaders/` by its stem, sorted.
 pub const SHADERS: &[(&str, &str)] = shaders! {
     // one a line, sorted
+    "collide_box"
+    "collide_capsule"
+    "collide_plane"
+    "collide_sphere"
+    "collision"
     "constraint"
     "constraint_anchor"
     "constraint_contact"
     "constraint_equality"
     "constraint_row"
+    "contact_set"
     "math"
     "reference"
     "two_float"
