@@ -85,16 +85,16 @@ fn collide_window(w: u32, lane: u32, first: u32, count_: u32) -> u32 {
     let n = workgroupUniformLoad(&rounds);
     var count = count_;
     for (var round = 0u; round < n; round += 1u) {
-        var set = ContactSet();
+        var contacts = ContactSet();
         let index = round * LANES + lane;
         var k = 0u;
         var margin = vec2<f32>(0.0);
         if index < near {
             k = first + nth_near(slot, index);
             margin = pair_margin(w, k);
-            narrow_phase(w, k, margin.x + margin.y, &set);
+            narrow_phase(w, k, margin.x + margin.y, &contacts);
         }
-        found[slot + lane] = set.count;
+        found[slot + lane] = contacts.count;
         workgroupBarrier();
         var c = count;
         for (var l = 0u; l < LANES; l += 1u) {
@@ -102,9 +102,9 @@ fn collide_window(w: u32, lane: u32, first: u32, count_: u32) -> u32 {
             c += select(0u, here, l < lane);
             count += here;
         }
-        for (var i = 0u; i < set.count; i += 1u) {
+        for (var i = 0u; i < contacts.count; i += 1u) {
             if c + i < NCONMAX {
-                write_contact(w, k, c + i, &set, i, margin.x);
+                write_contact(w, k, c + i, &contacts, i, margin.x);
             }
         }
         workgroupBarrier();
@@ -199,14 +199,14 @@ fn centre_offset(w: u32, g1: u32, g2: u32) -> vec3<f32> {
 }
 
 // Writes contact i of pair k into slot c.
-fn write_contact(w: u32, k: u32, c: u32, set: ptr<function, ContactSet>, i: u32, margin: f32) {
+fn write_contact(w: u32, k: u32, c: u32, contacts: ptr<function, ContactSet>, i: u32, margin: f32) {
     let g1 = ld_coll_geom1(w, k);
-    st_contact_dist(w, c, (*set).dist[i]);
-    st_contact_pos(w, c, ld_geom_xpos(w, u32(g1)) + (*set).pos[i]);
-    st_contact_frame(w, c, contact_frame((*set).normal[i], (*set).tangent));
+    st_contact_dist(w, c, (*contacts).dist[i]);
+    st_contact_pos(w, c, ld_geom_xpos(w, u32(g1)) + (*contacts).pos[i]);
+    st_contact_frame(w, c, contact_frame((*contacts).normal[i], (*contacts).tangent));
     st_contact_includemargin(w, c, margin);
     st_contact_geom(w, c, vec2<i32>(g1, ld_coll_geom2(w, k)));
-    st_contact_exclude(w, c, select(0, 1, (*set).dist[i] >= margin));
+    st_contact_exclude(w, c, select(0, 1, (*contacts).dist[i] >= margin));
     contact_parameters(w, k, c);
 }
 
@@ -214,7 +214,7 @@ fn write_contact(w: u32, k: u32, c: u32, set: ptr<function, ContactSet>, i: u32,
 fn contact_frame(normal: vec3<f32>, tangent: vec3<f32>) -> mat3x3<f32> {
     var t1 = tangent - normal * dot(normal, tangent);
     // what is left of a tangent along the normal is rounding: f32 has 1e-7 of it
-    if sqrt(dot(t1, t1)) <= 1e-5 {
+    if sqrt(dot(t1, t1)) <= 1e-3 {
         var hint = vec3<f32>(0.0, 0.0, 1.0);
         if dot(tangent, tangent) > 0.5 {
             // an upright capsule
@@ -224,6 +224,9 @@ fn contact_frame(normal: vec3<f32>, tangent: vec3<f32>) -> mat3x3<f32> {
         }
         t1 = hint - normal * dot(normal, hint);
     }
+    t1 *= 1.0 / sqrt(dot(t1, t1));
+    // once more: a short rest magnifies its rounding
+    t1 -= normal * dot(normal, t1);
     t1 *= 1.0 / sqrt(dot(t1, t1));
     return transpose(mat3x3<f32>(normal, t1, cross(normal, t1)));
 }

@@ -2,6 +2,7 @@
 //!
 //! Narrow phases work relative to the first geom's centre, so that f32 loses nothing to coordinates far from the origin.
 
+use crate::Scalar;
 use crate::collide_box::collide_box_box;
 use crate::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
 use crate::collide_plane::{collide_plane_box, collide_plane_capsule, collide_plane_sphere};
@@ -9,7 +10,6 @@ use crate::collide_sphere::{collide_sphere_box, collide_sphere_capsule, collide_
 use crate::contact_set::{ContactSet, Pose};
 use crate::math::{Mat3, Vec3, ld3, ld9, st3, st9};
 use crate::two_float::tf_diff3;
-use crate::Scalar;
 use kiloworld_layout::consts::{MINMU, MINVAL, disable, enable, geom, status};
 use kiloworld_layout::{Data, Model};
 
@@ -126,7 +126,7 @@ fn contact_frame<T: Scalar>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
     let (zero, one, half) = (T::zero(), T::one(), T::r(0.5));
     let mut t1 = tangent - normal * normal.dot(&tangent);
     // what is left of a tangent along the normal is rounding: f32 has 1e-7 of it
-    if t1.dot(&t1).sqrt() <= T::r(if T::TWO_FLOAT { 1e-5 } else { MINVAL }) {
+    if t1.dot(&t1).sqrt() <= T::r(if T::TWO_FLOAT { 1e-3 } else { MINVAL }) {
         let hint = if tangent.dot(&tangent) > half {
             // an upright capsule
             if normal[0].abs() < half { Vec3::new(one, zero, zero) } else { Vec3::new(zero, one, zero) }
@@ -138,6 +138,11 @@ fn contact_frame<T: Scalar>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
         t1 = hint - normal * normal.dot(&hint);
     }
     t1 *= one / t1.dot(&t1).sqrt();
+    if T::TWO_FLOAT {
+        // once more: a short rest magnifies its rounding
+        t1 -= normal * normal.dot(&t1);
+        t1 *= one / t1.dot(&t1).sqrt();
+    }
     let t2 = normal.cross(&t1);
     Mat3::new(normal[0], normal[1], normal[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])
 }
