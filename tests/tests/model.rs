@@ -315,6 +315,40 @@ fn unsupported_features_are_refused_by_name() {
     });
 }
 
+/// Fields changed in place and constants recomputed are those of a file that says so.
+#[test]
+fn constants_follow_changed_fields() {
+    let xml = |mass: &str, pos: &str, reference: &str| {
+        format!(
+            r#"<mujoco><worldbody><body name="a" pos="0 0 {pos}"><joint name="h" ref="{reference}" axis="0 1 0"/><inertial pos=".1 0 0" mass="{mass}" diaginertia="1 1 1"/>
+            <body name="b" pos=".3 0 0"><joint name="s" type="slide" axis="1 0 1"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></body>
+            <body name="c"><joint type="slide"/><inertial pos="0 0 0" mass="{mass}" diaginertia="1 1 1"/></body></worldbody>
+            <tendon><fixed name="t"><joint joint="h" coef="1"/><joint joint="s" coef="2"/></fixed></tendon>
+            <equality><connect body1="b" anchor=".1 0 0"/><weld body1="a" body2="c"/></equality>
+            <actuator><motor tendon="t"/></actuator></mujoco>"#
+        )
+    };
+    let model = Model::from_str(&xml("2", "1", "10")).expect("compiles");
+    let want = Model::from_str(&xml("5", "1.5", "30")).expect("compiles").layout;
+    let mut fields = model.layout.clone();
+    fields.body_mass.clone_from(&want.body_mass);
+    fields.body_pos.clone_from(&want.body_pos);
+    fields.qpos0.clone_from(&want.qpos0);
+    assert_ne!(fields.body_invweight0, want.body_invweight0);
+    model.set_const(&mut fields).expect("regular");
+    // statistics stay as they were compiled
+    for name in ["stat_meaninertia", "stat_meanmass", "stat_meansize", "stat_extent", "stat_center"] {
+        let field = Field::from_name(name).expect("a field");
+        if let (Some(kiloworld_layout::SliceMut::F(a)), Some(Slice::F(b))) = (fields.get_mut(field), want.get(field)) {
+            a.clone_from(&b.to_vec());
+        }
+    }
+    assert_eq!(fields, want);
+    fields.body_mass.fill(0.0);
+    fields.body_inertia.fill(0.0);
+    assert!(model.set_const(&mut fields).is_err());
+}
+
 /// References are checked where files are read; a specification made by hand can still be wrong.
 #[test]
 fn dangling_references_of_a_specification_are_errors() {

@@ -16,12 +16,13 @@ mod tendon;
 mod tree;
 
 pub use capacity::{rows_always, rows_per_contact};
+pub(crate) use joint::Simple;
+pub(crate) use setconst::set_const;
 
 use crate::names::{Kind, Names};
 use crate::{Model, derived};
 use frame::Pose;
 use geom::Shape;
-use joint::Simple;
 use kiloworld_layout as layout;
 use kiloworld_mjcf::spec::{Orientation, Spec, Tri};
 use kiloworld_mjcf::{At, Error, ErrorKind, Errors, Span};
@@ -73,6 +74,7 @@ pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
         layout: c.m,
         name: spec.model.clone().unwrap_or_default(),
         names: c.names,
+        simple: c.simple,
         unsupported: c.unsupported,
         warnings: c.warnings,
         sources: spec.sources.clone(),

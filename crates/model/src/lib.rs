@@ -20,5 +20,5 @@ mod names;
 
 pub use compile::{rows_always, rows_per_contact};
 pub use kiloworld_mjcf::{Error, Errors};
-pub use model::Model;
+pub use model::{Model, SetConstError};
 pub use names::{Kind, NameTable, Names};

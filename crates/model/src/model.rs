@@ -1,11 +1,22 @@
 //! The compiled model.
 
-use crate::compile;
+use crate::compile::{self, Simple};
 use crate::names::{Kind, Names};
 use kiloworld_layout::{self as layout, Field, Slice};
 use kiloworld_mjcf::{Error, Errors, Sources, Spec};
 use std::io::Read;
 use std::path::Path;
+
+/// Why constants could not be recomputed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetConstError {
+    /// the sizes differ
+    #[error("these are the fields of another model")]
+    OtherModel,
+    /// a dof has no inertia of its own
+    #[error("the inertia matrix is singular at dof {0}")]
+    Singular(usize),
+}
 
 /// A compiled model: MuJoCo's fields by MuJoCo's names, and what a person wants to know about them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +27,8 @@ pub struct Model {
     pub name: String,
     /// names of its elements
     pub names: Names,
+    /// bodies whose inertia matrix stays diagonal, which MuJoCo weighs in its own way
+    pub(crate) simple: Vec<Simple>,
     /// what cannot be simulated, each with its place; see [`Model::check_supported`]
     pub unsupported: Vec<Error>,
     /// what is left out without a difference to the motion
@@ -60,6 +73,19 @@ impl Model {
     /// The id of a named element.
     pub fn id(&self, kind: Kind, name: &str) -> Option<usize> {
         self.names.of(kind).id(name)
+    }
+
+    /// Recomputes what follows from other fields at the reference pose, after masses, inertias, frames, joints or `qpos0` of a
+    /// copy of this model's fields were changed: subtree masses, inverse weights, lengths, second anchors and relative poses
+    /// of equality constraints. Statistics stay.
+    ///
+    /// # Errors
+    /// The fields are those of another model, or the changes make the inertia matrix singular.
+    pub fn set_const(&self, fields: &mut layout::Model<f64>) -> Result<(), SetConstError> {
+        if fields.size.nbody != self.layout.size.nbody || fields.size.nv != self.layout.size.nv {
+            return Err(SetConstError::OtherModel);
+        }
+        compile::set_const(fields, &self.simple).map(|_| ()).map_err(SetConstError::Singular)
     }
 
     /// An error that lists everything in the model that cannot be simulated.

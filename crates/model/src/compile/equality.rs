@@ -9,7 +9,7 @@ use kiloworld_mjcf::spec::{EqualityKind, EqualityObjects};
 /// Columns of `eq_data` beyond the anchors and the relative pose: the torque scale, and whether the relative pose is to be
 /// that of the reference configuration.
 const TORQUESCALE: usize = 10;
-const FROM_REFERENCE: usize = 11;
+pub(crate) const FROM_REFERENCE: usize = 11;
 
 /// Fills every field of the equality constraints.
 pub(crate) fn equalities(c: &mut Compiler<'_>) {

@@ -2,21 +2,39 @@
 //! weigh the bodies at `qpos0`.
 
 use super::Compiler;
+use super::equality::FROM_REFERENCE;
 use super::joint::Simple;
 use kiloworld_cpu::math::{Quat, Vec3, ld3, ld4, quat_conj, quat_mul, quat_rotate, st3, st4};
 use kiloworld_cpu::{inertia, kinematics, transmission};
 use kiloworld_layout::consts::{bias, eq, gain, geom, jnt, obj};
-use kiloworld_layout::{Data, Model};
+use kiloworld_layout::{Data, Model, Sizes};
 use kiloworld_mjcf::Span;
 
 /// Fills every field that depends on the reference pose; reports joints that leave the inertia matrix singular.
 pub(crate) fn constants(c: &mut Compiler<'_>) {
-    let m = &mut c.m;
+    match set_const(&mut c.m, &c.simple) {
+        Ok(d) => {
+            springs(c);
+            statistics(c, &d);
+        }
+        Err(dof) => {
+            let joint = c.m.dof_jntid[dof] as usize;
+            let span = c.spec.joints().nth(joint).map_or_else(Span::default, |(_, j)| j.at.span);
+            let text = "the inertia matrix is singular: another joint already moves everything that this one moves, the same way";
+            c.error(span, text, "change its axis or position, give it armature, or remove one of the two");
+        }
+    }
+}
+
+/// Fills the fields that follow from the model's own at the reference pose, and returns a world there; or the dof whose
+/// inertia is 0.
+pub(crate) fn set_const(m: &mut Model<f64>, simple: &[Simple]) -> Result<Data<f64>, usize> {
     m.body_subtreemass = m.body_mass.clone();
     for b in (1..m.size.nbody).rev() {
         m.body_subtreemass[m.body_parentid[b] as usize] += m.body_subtreemass[b];
     }
-    let mut d = Data::new(&m.size, &0.0);
+    // contacts and rows play no part
+    let mut d = Data::new(&Sizes { nconmax: 0, njmax: 0, njdual: 0, ..m.size.clone() }, &0.0);
     d.qpos.copy_from_slice(&m.qpos0);
     for b in 0..m.size.nbody {
         if let Ok(k) = usize::try_from(m.body_mocapid[b]) {
@@ -28,19 +46,14 @@ pub(crate) fn constants(c: &mut Compiler<'_>) {
     kinematics::com_pos(m, &mut d);
     inertia::inertia(m, &mut d);
     m.dof_M0 = (0..m.size.nv).map(|i| d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize]).collect();
-    if let Some(i) = (0..m.size.nv).find(|&i| singular(m, &d, i)) {
-        let span = c.spec.joints().nth(m.dof_jntid[i] as usize).map_or_else(Span::default, |(_, j)| j.at.span);
-        let text =
-            "the inertia matrix is singular: another joint already moves everything that this one moves, the same way";
-        c.error(span, text, "change its axis or position, give it armature, or remove one of the two");
-        return;
+    if let Some(dof) = (0..m.size.nv).find(|&i| singular(m, &d, i)) {
+        return Err(dof);
     }
-    dof_weights(m, &d, &c.simple);
-    body_weights(m, &d, &c.simple);
-    springs(c);
-    lengths(c, &mut d);
-    equalities(&mut c.m, &d);
-    statistics(c, &d);
+    dof_weights(m, &d, simple);
+    body_weights(m, &d, simple);
+    lengths(m, &mut d);
+    equalities(m, &d);
+    Ok(d)
 }
 
 /// Whether nothing but rounding is left of a dof's inertia when the dofs below move freely.
@@ -132,8 +145,7 @@ fn springs(c: &mut Compiler<'_>) {
 }
 
 /// Lengths and weights of tendons and actuators.
-fn lengths(c: &mut Compiler<'_>, d: &mut Data<f64>) {
-    let m = &mut c.m;
+fn lengths(m: &mut Model<f64>, d: &mut Data<f64>) {
     let (nv, nu) = (m.size.nv, m.size.nu);
     (m.actuator_length0, m.actuator_acc0) = (vec![0.0; nu], vec![0.0; nu]);
     // actuators on sites or bodies are refused; a model with one is for inspection only
@@ -187,7 +199,7 @@ fn equalities(m: &mut Model<f64>, d: &Data<f64>) {
         let local = |b: usize, v: Vec3<f64>| quat_rotate(quat_conj(ld4(&d.xquat, b)), v - ld3(&d.xpos, b));
         if m.eq_type[e] == eq::CONNECT {
             data[3..6].copy_from_slice(local(b2, world(b1, anchor)).as_slice());
-        } else if data[6..10].iter().all(|&x| x == 0.0) {
+        } else if data[FROM_REFERENCE] != 0.0 {
             let quat: Quat<f64> = quat_mul(quat_conj(ld4(&d.xquat, b1)), ld4(&d.xquat, b2));
             data[3..6].copy_from_slice(local(b1, world(b2, anchor)).as_slice());
             data[6..10].copy_from_slice(quat.as_slice());
