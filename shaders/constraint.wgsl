@@ -14,7 +14,7 @@ import package::layout::{
     st_nefc, st_nefc_need, st_nf, st_nl, st_status, world_of
 };
 import package::math::{quat_normalize, quat_to_vel};
-import package::constraint_row::{Solimp, contact_bodies, last_dof, st_scalar_row, zero_row};
+import package::constraint_row::{Solimp, contact_bodies, last_dof, st_scalar_row, zero_rows};
 import package::constraint_anchor::{eq_body};
 
 // Rows wanted and held so far; the same in all lanes of a world.
@@ -162,7 +162,7 @@ fn dof_friction_row(w: u32, i: u32, r: u32) {
     );
     let loss = ld_dof_frictionloss(w, i);
     st_scalar_row(w, r, CNSTR_FRICTION_DOF, i, 0.0, 0.0, loss, ld_dof_invweight0(w, i), ld_dof_solref(w, i), solimp, false);
-    zero_row(w, r);
+    zero_rows(w, r, 1u);
     st_efc_J(w, r, i, 1.0);
 }
 
@@ -185,7 +185,7 @@ fn tendon_friction_row(w: u32, t: u32, r: u32) {
 
 // Fills a row's Jacobian with that of tendon t, times sign.
 fn tendon_jac(w: u32, t: u32, r: u32, sign: f32) {
-    zero_row(w, r);
+    zero_rows(w, r, 1u);
     for (var i = 0u; i < NV; i += 1u) {
         st_efc_J(w, r, i, ld_ten_J(w, t, i) * sign);
     }
@@ -238,7 +238,7 @@ fn joint_limit_row(w: u32, i: u32, r: u32, pos: f32) {
     );
     let diag = ld_dof_invweight0(w, v);
     st_scalar_row(w, r, CNSTR_LIMIT_JOINT, j, pos, ld_jnt_margin(w, j), 0.0, diag, ld_jnt_solref(w, j), solimp, true);
-    zero_row(w, r);
+    zero_rows(w, r, 1u);
     if ld_jnt_type(w, j) == JNT_BALL {
         let axis = ball_angle(w, j).xyz;
         st_efc_J(w, r, v, -axis.x);

@@ -7,7 +7,7 @@ import package::layout::{
 };
 import package::constraint_row::{
     Solimp, contact_bodies, dof_above, impedance, last_dof, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row,
-    zero_row
+    zero_rows
 };
 
 // Fills the rows of all contacts that have room.
@@ -88,9 +88,7 @@ fn contact_jac(w: u32, c: u32, r0: u32, dim: u32, pyramid: bool) {
     let offset1 = pos - ld_subtree_com(w, u32(ld_body_rootid(w, b.x)));
     let offset2 = pos - ld_subtree_com(w, u32(ld_body_rootid(w, b.y)));
     let nrow = select(dim, 2u * (dim - 1u), pyramid);
-    for (var k = 0u; k < nrow; k += 1u) {
-        zero_row(w, r0 + k);
-    }
+    zero_rows(w, r0, nrow);
     var i1 = last_dof(w, b.x);
     var i2 = last_dof(w, b.y);
     // dofs that move both bodies move the point with both: the rest of the chain is zero

@@ -9,7 +9,7 @@ import package::math::{quat_mul};
 import package::two_float::{tf_add3};
 import package::constraint_row::{
     Solimp, dof_above, impedance, last_dof, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row, st_scalar_row,
-    zero_row
+    zero_rows
 };
 import package::constraint_anchor::{eq_anchor, half_relative};
 
@@ -94,8 +94,8 @@ fn body_equality_rows(w: u32, e: u32, r0: u32) {
         st_row(w, r, CNSTR_EQUALITY, e, pos, 0.0, 0.0);
         st_kbip(w, r, kb, imp);
         st_regularizer(w, r, regularizer(imp.x, d), imp.x);
-        zero_row(w, r);
     }
+    zero_rows(w, r0, nrow);
 
     // Jacobian, dof by dof from the last one down
     let offset1 = ld_xpos(w, a1.body) + arm1 - ld_subtree_com(w, u32(ld_body_rootid(w, a1.body)));
@@ -155,7 +155,7 @@ fn joint_equality_row(w: u32, e: u32, r: u32) {
     let v1 = u32(ld_jnt_dofadr(w, j1));
     var pos = joint_offset(w, j1);
     var diag = ld_dof_invweight0(w, v1);
-    zero_row(w, r);
+    zero_rows(w, r, 1u);
     st_efc_J(w, r, v1, 1.0);
     if ld_eq_obj2id(w, e) < 0 {
         pos -= ld_eq_data(w, e, 0u);
@@ -186,7 +186,7 @@ fn tendon_equality_row(w: u32, e: u32, r: u32) {
         slope = p.y;
         diag += ld_tendon_invweight0(w, t2);
     }
-    zero_row(w, r);
+    zero_rows(w, r, 1u);
     for (var i = 0u; i < NV; i += 1u) {
         st_efc_J(w, r, i, ld_ten_J(w, t1, i) - slope * ld_ten_J(w, t2, i));
     }

@@ -118,10 +118,12 @@ fn st_scalar_row(
     st_regularizer(w, r, regularizer(imp.x, diag), imp.x);
 }
 
-// Sets row r of the Jacobian to zero.
-fn zero_row(w: u32, r: u32) {
-    for (var j = 0u; j < NVPAD / 4u; j += 1u) {
-        st4_efc_J(w, r, j, vec4<f32>(0.0));
+// Sets rows of the Jacobian to zero: nrow from r0 on.
+fn zero_rows(w: u32, r0: u32, nrow: u32) {
+    for (var r = r0; r < r0 + nrow; r += 1u) {
+        for (var j = 0u; j < NVPAD / 4u; j += 1u) {
+            st4_efc_J(w, r, j, vec4<f32>(0.0));
+        }
     }
 }
 

@@ -119,7 +119,7 @@ fn dof_friction_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize
     let (solref, solimp) = (ld_solref(&m.dof_solref, i), ld_solimp(&m.dof_solimp, i));
     let (loss, diag) = (m.dof_frictionloss[i], m.dof_invweight0[i]);
     st_scalar_row(m, d, r, cnstr::FRICTION_DOF, i, T::zero(), T::zero(), loss, diag, solref, solimp, false);
-    zero_row(m, d, r);
+    zero_rows(m, d, r, 1, 0);
     push_nonzero(m, d, r, i, T::one());
 }
 
@@ -138,7 +138,7 @@ fn tendon_friction_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, t: usize, r: us
 
 /// Fills a row's Jacobian with that of tendon `t`, times `sign`.
 fn tendon_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, t: usize, r: usize, sign: T) {
-    zero_row(m, d, r);
+    zero_rows(m, d, r, 1, 0);
     for i in 0..m.size.nv {
         let v = d.ten_J[t * m.size.nv + i] * sign;
         if v != T::zero() {
@@ -182,7 +182,7 @@ fn joint_limit_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize,
     let (solref, solimp) = (ld_solref(&m.jnt_solref, j), ld_solimp(&m.jnt_solimp, j));
     let diag = m.dof_invweight0[v];
     st_scalar_row(m, d, r, cnstr::LIMIT_JOINT, j, pos, m.jnt_margin[j], T::zero(), diag, solref, solimp, true);
-    zero_row(m, d, r);
+    zero_rows(m, d, r, 1, 0);
     if m.jnt_type[j] == jnt::BALL {
         let axis = ball_angle(m, d, j).1;
         for k in 0..3 {

@@ -70,6 +70,12 @@ fn contact_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize) {
     }
 }
 
+/// The friction coefficients of contact `c`.
+fn ld_friction<T: Scalar>(d: &Data<T>, c: usize) -> [T; 5] {
+    let f = &d.contact_friction[5 * c..5 * c + 5];
+    [f[0], f[1], f[2], f[3], f[4]]
+}
+
 /// Fills the Jacobian of contact `c`: relative velocity of the second body's point against the first's in the contact
 /// frame, and from the fourth row on relative angular velocity; as they are, or as pyramid edges normal ± μ × tangent.
 fn contact_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize, dim: usize, pyramid: bool) {
@@ -79,11 +85,10 @@ fn contact_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize, di
     let offset1 = pos - ld3(&d.subtree_com, id(m.body_rootid[b1]));
     let offset2 = pos - ld3(&d.subtree_com, id(m.body_rootid[b2]));
     let nrow = if pyramid { 2 * (dim - 1) } else { dim };
+    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    let mu = ld_friction(d, c);
     let mut n = chain_length(m, b1, b2, false);
-    for k in 0..nrow {
-        zero_row(m, d, r0 + k);
-        d.efc_J_rownnz[r0 + k] = index(n);
-    }
+    zero_rows(m, d, r0, nrow, n);
     let (mut i1, mut i2) = (last_dof(m, b1), last_dof(m, b2));
     // dofs that move both bodies move the point with both: the rest of the chain is zero
     while i1 != i2 {
@@ -96,19 +101,23 @@ fn contact_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize, di
         } else {
             i2 = m.dof_parentid[i];
         }
-        (jp, jr) = (frame * jp, frame * jr);
+        jp = frame * jp;
+        if dim > 3 {
+            jr = frame * jr;
+        }
         n -= 1;
+        d.efc_J_colind[r0 * nv + n] = index(i);
         if pyramid {
             for k in 1..dim {
-                let mu = d.contact_friction[5 * c + k - 1];
-                let tangent = mu * (if k < 3 { jp[k] } else { jr[k - 3] });
-                st_jac(m, d, r0 + 2 * k - 2, n, i, jp[0] + tangent);
-                st_jac(m, d, r0 + 2 * k - 1, n, i, jp[0] - tangent);
+                let tangent = mu[k - 1] * (if k < 3 { jp[k] } else { jr[k - 3] });
+                d.efc_J[(r0 + 2 * k - 2) * nvpad + i] = jp[0] + tangent;
+                d.efc_J[(r0 + 2 * k - 1) * nvpad + i] = jp[0] - tangent;
             }
         } else {
             for k in 0..dim {
-                st_jac(m, d, r0 + k, n, i, if k < 3 { jp[k] } else { jr[k - 3] });
+                d.efc_J[(r0 + k) * nvpad + i] = if k < 3 { jp[k] } else { jr[k - 3] };
             }
         }
     }
+    share_columns(m, d, r0, nrow);
 }

@@ -49,6 +49,7 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: us
     let (a1, a2) = (eq_anchor(m, e, 0), eq_anchor(m, e, 1));
     let weld = m.eq_type[e] == eq::WELD;
     let nrow = if weld { 6 } else { 3 };
+    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
 
     // residual
     let (q1, q2) = (ld4(&d.xquat, a1.body), ld4(&d.xquat, a2.body));
@@ -73,7 +74,6 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: us
         let part = usize::from(k >= 3);
         let diag = m.body_invweight0[2 * a1.body + part] + m.body_invweight0[2 * a2.body + part];
         st_regularizer(d, r, regularizer(imp.0, diag), imp.0);
-        zero_row(m, d, r);
     }
 
     // Jacobian, dof by dof from the last one down
@@ -81,9 +81,7 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: us
     let offset1 = ld3(&d.xpos, a1.body) + arm1 - ld3(&d.subtree_com, root1);
     let offset2 = ld3(&d.xpos, a2.body) + arm2 - ld3(&d.subtree_com, root2);
     let mut n = chain_length(m, a1.body, a2.body, true);
-    for k in 0..nrow {
-        d.efc_J_rownnz[r0 + k] = index(n);
-    }
+    zero_rows(m, d, r0, nrow, n);
     let (mut i1, mut i2) = (last_dof(m, a1.body), last_dof(m, a2.body));
     while i1 >= 0 || i2 >= 0 {
         let last = i1.max(i2);
@@ -106,16 +104,18 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: us
             i2 = m.dof_parentid[i];
         }
         n -= 1;
+        d.efc_J_colind[r0 * nv + n] = index(i);
         for k in 0..3 {
-            st_jac(m, d, r0 + k, n, i, jp[k]);
+            d.efc_J[(r0 + k) * nvpad + i] = jp[k];
         }
         if weld {
             let q = half_relative(g1, g2, Quat::new(T::zero(), jr[0], jr[1], jr[2])) * scale;
             for k in 0..3 {
-                st_jac(m, d, r0 + 3 + k, n, i, q[k]);
+                d.efc_J[(r0 + 3 + k) * nvpad + i] = q[k];
             }
         }
     }
+    share_columns(m, d, r0, nrow);
 }
 
 /// Value and derivative of the polynomial of equality `e` at `x`.
@@ -139,7 +139,7 @@ fn joint_equality_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r: usi
     let v1 = id(m.jnt_dofadr[j1]);
     let mut pos = joint_offset(m, d, j1);
     let mut diag = m.dof_invweight0[v1];
-    zero_row(m, d, r);
+    zero_rows(m, d, r, 1, 0);
     if m.eq_obj2id[e] < 0 {
         pos -= m.eq_data[12 * e];
         push_nonzero(m, d, r, v1, T::one());
@@ -178,7 +178,7 @@ fn tendon_equality_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r: us
         pos -= value;
         diag += m.tendon_invweight0[t2];
     }
-    zero_row(m, d, r);
+    zero_rows(m, d, r, 1, 0);
     for i in 0..nv {
         let v = d.ten_J[t1 * nv + i] - slope * d.ten_J[t2 * nv + i];
         if v != T::zero() {

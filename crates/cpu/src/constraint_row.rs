@@ -154,24 +154,24 @@ pub fn st_scalar_row<T: Scalar>(
     st_regularizer(d, r, regularizer(imp.0, diag), imp.0);
 }
 
-/// Sets row `r` of the Jacobian to zero, without nonzeros.
+/// Sets rows of the Jacobian to zero: `nrow` from `r0` on, of one object, with room for `n` nonzeros each.
 #[inline(always)]
-pub fn zero_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize) {
+pub fn zero_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usize, n: usize) {
     let (nv, nvpad) = (m.size.nv, m.size.nvpad);
-    d.efc_J[r * nvpad..(r + 1) * nvpad].fill(T::zero());
-    d.efc_J_colind[r * nv..(r + 1) * nv].fill(-1);
-    d.efc_J_rownnz[r] = 0;
+    d.efc_J[r0 * nvpad..(r0 + nrow) * nvpad].fill(T::zero());
+    d.efc_J_rownnz[r0..r0 + nrow].fill(index(n));
+    d.efc_J_colind[r0 * nv + n..(r0 + 1) * nv].fill(-1);
 }
 
-// CPU only: lists of columns.
-/// Sets nonzero `n` of row `r`.
+/// Gives the rows of one object the columns of their first row.
 #[inline(always)]
-pub fn st_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, n: usize, col: usize, value: T) {
-    d.efc_J[r * m.size.nvpad + col] = value;
-    d.efc_J_colind[r * m.size.nv + n] = index(col);
+pub fn share_columns<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usize) {
+    let nv = m.size.nv;
+    for r in r0 + 1..r0 + nrow {
+        d.efc_J_colind.copy_within(r0 * nv..(r0 + 1) * nv, r * nv);
+    }
 }
 
-// CPU only: lists of columns.
 /// Adds a nonzero to row `r`; columns come in ascending order.
 #[inline(always)]
 pub fn push_nonzero<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, col: usize, value: T) {
