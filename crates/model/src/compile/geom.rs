@@ -140,7 +140,7 @@ fn sizes(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3], b: usize) {
         if size[0] < 0.0 || size[1] < 0.0 {
             c.error(g.at.attr("size"), "the sides of a plane cannot be negative", "write 0 for a plane without end");
         }
-        if c.m.body_weldid[b] != 0 {
+        if c.m.body_treeid[b] >= 0 {
             c.error(
                 g.at.span,
                 "a plane cannot move",
