@@ -92,9 +92,8 @@ impl Schema {
         let (body, frame, replicate, worldbody, default) =
             (find("body"), find("frame"), find("replicate"), find("worldbody"), find("default"));
         self.elements[body].children.extend([body, frame, replicate]);
-        let mut inside = self.elements[body].children.clone();
+        let inside = self.elements[body].children.clone();
         self.elements[worldbody].children = inside.clone();
-        inside.retain(|&c| self.elements[c].tag != "inertial");
         self.elements[frame].children = inside.clone();
         self.elements[replicate].children = inside;
         self.elements[default].children.push(default);

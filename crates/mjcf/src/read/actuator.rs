@@ -119,6 +119,9 @@ impl Reader<'_, '_> {
             }
             return Transmission::None;
         };
+        if target != "cranksite" {
+            self.cx.exclusive(node, target, "slidersite");
+        }
         let name = node.owned(target).unwrap_or_default();
         match target {
             "joint" => Transmission::Joint(name),

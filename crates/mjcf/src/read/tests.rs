@@ -146,11 +146,12 @@ fn of_ctrlrange_and_inheritrange_the_nearer_counts() {
 fn frames_nest_and_belong_to_their_body() {
     let spec = read(
         "<worldbody><frame name='f' pos='1 0 0'><frame euler='0 0 90'><body name='b'><frame pos='0 1 0'>\
-         <joint/><geom size='1'/></frame></body></frame><geom size='1'/></frame></worldbody>",
+         <inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/><joint/><geom size='1'/></frame></body></frame><geom size='1'/></frame></worldbody>",
     );
     assert_eq!(spec.frames.iter().map(|f| f.parent).collect::<Vec<_>>(), [None, Some(0), None]);
     assert_eq!(spec.bodies[1].frame, Some(1));
     assert_eq!(spec.bodies[1].joints[0].frame, Some(2));
+    assert_eq!(spec.bodies[1].inertial.as_ref().unwrap().frame, Some(2));
     assert_eq!(spec.bodies[0].geoms[0].frame, Some(0));
 }
 

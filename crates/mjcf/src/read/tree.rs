@@ -174,8 +174,13 @@ impl Reader<'_, '_> {
         for form in FORMS {
             self.cx.exclusive(node, "fullinertia", form);
         }
+        if self.spec.bodies[place.body].inertial.is_some() {
+            let kind = ErrorKind::Repeated { element: "inertial".into(), parent: "body".into() };
+            self.cx.error(node.span, kind, Some("keep one of them".into()));
+        }
         let inertial = Inertial {
             at: At::of(&At::default(), node),
+            frame: place.frame,
             pos: node.exact("pos").unwrap_or_default(),
             orientation: self.orientation(node, None),
             mass: node.real("mass").unwrap_or(0.0),

@@ -97,7 +97,9 @@ pub struct Body {
 pub struct Inertial {
     /// where
     pub at: At,
-    /// centre of mass in the body frame \[m\]
+    /// the innermost frame around it in its body
+    pub frame: Option<usize>,
+    /// centre of mass in the body (or frame) \[m\]
     pub pos: [f64; 3],
     /// orientation of the inertial frame
     pub orientation: Option<Orientation>,

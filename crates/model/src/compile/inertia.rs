@@ -94,7 +94,7 @@ fn explicit(c: &mut Compiler<'_>, i: &Inertial) -> Lump {
     } else {
         Vec3::from(i.diaginertia.unwrap_or_default())
     };
-    Lump { mass: i.mass, frame, inertia }
+    Lump { mass: i.mass, frame: c.in_frame(i.frame, frame), inertia }
 }
 
 /// The inertia of the geoms of a body that carry mass and are in the range of groups.
