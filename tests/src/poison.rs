@@ -40,7 +40,7 @@ pub fn is_internal(field: Field) -> bool {
     let name = field.name();
     name.starts_with("solver_")
         || name.starts_with("int_")
-        || matches!(field, Field::efc_Jaref | Field::efc_Jv | Field::efc_Y | Field::efc_AR | Field::noslip_niter)
+        || matches!(field, Field::efc_Jaref | Field::efc_Jv | Field::efc_Y | Field::efc_A | Field::noslip_niter)
 }
 
 /// The fields that are poisoned before a call.

@@ -60,3 +60,67 @@ fn newton_finds_mujocos_minimum() {
         }
     }
 }
+
+/// The world, run through `solver` and `noslip` with changed options.
+fn solved(g: &Golden, k: usize, change: &dyn Fn(&mut Model<f64>)) -> (Model<f64>, Data<f64>) {
+    let mut m = g.model();
+    m.opt_tolerance[0] = 0.0;
+    m.opt_ls_tolerance[0] = 1e-6;
+    m.opt_noslip_tolerance[0] = 0.0;
+    m.size.njdual = m.size.njmax;
+    change(&mut m);
+    let mut d = world(g, &m, k);
+    kiloworld_cpu::solver::solver(&m, &mut d);
+    kiloworld_cpu::noslip::noslip(&m, &mut d);
+    (m, d)
+}
+
+/// Accelerations and forces against a golden's; the largest relative error of the two.
+fn error(g: &Golden, d: &Data<f64>, k: usize, from: &str) -> f64 {
+    let nefc = d.nefc[0] as usize;
+    let force = g.ragged(&format!("{from}/efc_force"), "out/nefc", k);
+    rel_err(&d.qacc, g.get(&format!("{from}/qacc")).row(k)).max(rel_err(&d.efc_force[..nefc], force))
+}
+
+#[test]
+fn pgs_ends_at_newtons_minimum() {
+    for name in ["cartpole", "half_cheetah", "humanoid", "mix", "mix_pyr"] {
+        let g = Golden::named(name);
+        for k in 0..g.nstate() {
+            let (_, d) = solved(&g, k, &|m| (m.opt.solver, m.opt.iterations) = (0, 20_000));
+            let e = error(&g, &d, k, "out");
+            println!("{name} {k} {e:e} {}", d.solver_niter[0]);
+        }
+    }
+}
+
+#[test]
+fn pgs_sweeps_as_mujoco_does() {
+    for name in ["solver_elliptic", "solver_pyramid"] {
+        let g = Golden::named(name);
+        for n in [1, 5, 100] {
+            for k in 0..g.nstate() {
+                let (_, d) = solved(&g, k, &|m| {
+                    (m.opt.solver, m.opt.iterations) = (0, n);
+                    m.opt.disableflags |= 512;
+                });
+                let e = error(&g, &d, k, &format!("pgs{n}"));
+                println!("{name} {n} {k} {e:e} {}", d.solver_niter[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn noslip_sweeps_as_mujoco_does() {
+    for name in ["solver_elliptic", "solver_pyramid"] {
+        let g = Golden::named(name);
+        for n in [1, 3, 100] {
+            for k in 0..g.nstate() {
+                let (_, d) = solved(&g, k, &|m| m.opt.noslip_iterations = n);
+                let e = error(&g, &d, k, &format!("noslip{n}"));
+                println!("{name} {n} {k} {e:e} {}", d.noslip_niter[0]);
+            }
+        }
+    }
+}

@@ -36,9 +36,7 @@ impl<T: Scalar> Cone<T> {
         for j in 1..dim {
             scale[j] = d.contact_friction[5 * c + j - 1];
         }
-        for j in 0..dim {
-            stiffness[j] = d.efc_D[e + j];
-        }
+        stiffness[..dim].copy_from_slice(&d.efc_D[e..e + dim]);
         let middle = stiffness[0] / (mu * mu * (T::one() + mu * mu));
         Self { dim, mu, scale, stiffness, middle }
     }

@@ -22,6 +22,7 @@ pub mod constraint_equality;
 pub mod constraint_row;
 pub mod contact_set;
 pub mod implicit;
+mod dual;
 pub mod inertia;
 pub mod integrate;
 pub mod kinematics;

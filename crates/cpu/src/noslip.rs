@@ -1,7 +1,131 @@
-//! Stage `noslip`. Twin: `shaders/noslip.wgsl`.
+//! Stage `noslip`: friction forces again, without regularization (documentation: computation, "NoSlip").
+//! Twin: `shaders/noslip.wgsl`.
+//!
+//! Dry friction and contact friction are swept by projected Gauss-Seidel with R = 0; normal forces (for a pyramid the sum of
+//! two opposite edges), equality and limit forces keep the values that the solver gave them.
 
 use crate::Scalar;
+use crate::dual::{block_size, dual_change, dual_init, dual_qacc, dual_residual, dual_set, friction_problem};
+use crate::pgs::{dual_finish, friction_terms};
+use crate::rows::rows_compact;
+use crate::solver::scale;
+use kiloworld_layout::consts::{MINVAL, cnstr};
 use kiloworld_layout::{Data, Model};
 
 /// See `Stage`.
-pub fn noslip<T: Scalar>(_m: &Model<T>, _d: &mut Data<T>) {}
+pub fn noslip<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    d.noslip_niter[0] = 0;
+    if m.opt.noslip_iterations <= 0 || d.nefc[0] == 0 {
+        return;
+    }
+    rows_compact(m, d);
+    dual_init(m, d);
+    dual_qacc(m, d);
+    for k in 0..m.opt.noslip_iterations {
+        let mut improvement = noslip_sweep(m, d);
+        if k == 0 {
+            improvement += regularizer_cost(d);
+        }
+        d.noslip_niter[0] += 1;
+        // written so that a NaN stops too
+        let goes_on = improvement * scale(m) > m.opt_noslip_tolerance[0];
+        if !goes_on {
+            break;
+        }
+    }
+    dual_finish(m, d);
+}
+
+/// What the regularizer of the swept rows cost before it was dropped: part of the first sweep's improvement.
+fn regularizer_cost<T: Scalar>(d: &Data<T>) -> T {
+    let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
+    let mut sum = T::zero();
+    for e in ne..nefc {
+        let f = d.efc_force[e];
+        let swept = e < ne + nf
+            || d.efc_type[e] == cnstr::CONTACT_PYRAMIDAL
+            || d.efc_type[e] == cnstr::CONTACT_ELLIPTIC;
+        if swept {
+            sum += f * f * d.efc_R[e] * T::r(0.5);
+        }
+    }
+    sum
+}
+
+/// One sweep over the friction rows; by how much the dual cost fell.
+fn noslip_sweep<T: Scalar>(m: &Model<T>, d: &mut Data<T>) -> T {
+    let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
+    let mut change = T::zero();
+    for e in ne..ne + nf {
+        change += noslip_dry(m, d, e);
+    }
+    let mut e = ne + nf;
+    while e < nefc {
+        let n = block_size(d, e);
+        if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
+            change += noslip_elliptic(m, d, e, n);
+        } else if d.efc_type[e] == cnstr::CONTACT_PYRAMIDAL {
+            change += noslip_pyramid(m, d, e);
+        }
+        e += n;
+    }
+    -change
+}
+
+/// Dry friction of a dof or tendon.
+fn noslip_dry<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize) -> T {
+    let (old, a, loss) = (d.efc_force[e], d.efc_A[6 * e], d.efc_frictionloss[e]);
+    let res = dual_residual(m, d, e);
+    let force = (old - res / a.max(T::r(MINVAL))).max(-loss).min(loss);
+    dual_set(m, d, e, force);
+    let delta = force - old;
+    delta * (delta * a * T::r(0.5) + res)
+}
+
+/// Two opposite edges of a pyramid: their difference is friction, their sum is kept.
+fn noslip_pyramid<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize) -> T {
+    let a = [[d.efc_A[6 * e], d.efc_A[6 * e + 1]], [d.efc_A[6 * e + 6], d.efc_A[6 * e + 7]]];
+    let res = [dual_residual(m, d, e), dual_residual(m, d, e + 1)];
+    let old = [d.efc_force[e], d.efc_force[e + 1]];
+    let half = T::r(0.5);
+    let sum = (old[0] + old[1]) * half;
+    let curvature = a[0][0] + a[1][1] - a[0][1] - a[1][0];
+    let mut diff = T::zero();
+    if curvature >= T::r(MINVAL) {
+        // the forces are sum ± diff: the slope of the cost along (1, -1), and the curvature
+        diff = (old[0] - old[1]) * half - (res[0] - res[1]) / curvature;
+        diff = diff.max(-sum).min(sum);
+    }
+    let force = [sum + diff, sum - diff];
+    let delta = [force[0] - old[0], force[1] - old[1]];
+    dual_set(m, d, e, force[0]);
+    dual_set(m, d, e + 1, force[1]);
+    dual_change(&a, &res, &delta)
+}
+
+/// The friction forces of an elliptic contact under its normal force.
+fn noslip_elliptic<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> T {
+    let mut a = [[T::zero(); 6]; 6];
+    let mut res = [T::zero(); 6];
+    let mut old = [T::zero(); 6];
+    for r in 0..n {
+        a[r][..n].copy_from_slice(&d.efc_A[6 * (e + r)..][..n]);
+        old[r] = d.efc_force[e + r];
+        res[r] = dual_residual(m, d, e + r);
+    }
+    let c = d.efc_id[e] as usize;
+    let mut friction = [T::zero(); 5];
+    friction[..n - 1].copy_from_slice(&d.contact_friction[5 * c..][..n - 1]);
+    let (block, bias) = friction_terms(n, &a, &res, &old, &old);
+    let tangent = if old[0] < T::r(MINVAL) {
+        [T::zero(); 5]
+    } else {
+        friction_problem(n - 1, &block, &bias, &friction, old[0])
+    };
+    let mut delta = [T::zero(); 6];
+    for r in 1..n {
+        delta[r] = tangent[r - 1] - old[r];
+        dual_set(m, d, e + r, tangent[r - 1]);
+    }
+    dual_change(&a, &res, &delta)
+}

@@ -1,7 +1,183 @@
-//! Projected Gauss-Seidel on the constraint forces. Twin: `shaders/pgs.wgsl`.
+//! Projected Gauss-Seidel on the constraint forces (documentation: computation, "Algorithms"). Twin: `shaders/pgs.wgsl`.
 
 use crate::Scalar;
+use crate::dual::{
+    block_size, dual_change, dual_init, dual_qacc, dual_residual, dual_set, dual_state, friction_problem,
+};
+use crate::rows::{rows_compact, rows_force, rows_mul, rows_mul_t};
+use crate::solver::{scale, solve_m};
+use kiloworld_layout::consts::{MINVAL, cnstr, disable};
 use kiloworld_layout::{Data, Model};
 
-/// See `solver`.
-pub fn pgs<T: Scalar>(_m: &Model<T>, _d: &mut Data<T>) {}
+/// The stage `solver` by PGS.
+pub fn pgs<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    rows_compact(m, d);
+    dual_init(m, d);
+    pgs_start(m, d);
+    d.solver_niter[0] = 0;
+    for _ in 0..m.opt.iterations {
+        let improvement = pgs_sweep(m, d);
+        d.solver_niter[0] += 1;
+        // written so that a NaN stops too
+        let goes_on = improvement * scale(m) > m.opt_tolerance[0];
+        if !goes_on {
+            break;
+        }
+    }
+    dual_finish(m, d);
+}
+
+/// Starts from the forces that `qacc_warmstart` implies if their dual cost is below 0, the cost of no force.
+fn pgs_start<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    let nefc = d.nefc[0] as usize;
+    let warm = m.opt.disableflags & disable::WARMSTART == 0;
+    if warm {
+        d.solver_search.copy_from_slice(&d.qacc_warmstart);
+        rows_mul(m, d);
+        for e in 0..nefc {
+            d.efc_Jaref[e] = d.efc_Jv[e] - d.efc_aref[e];
+        }
+        rows_force(m, d);
+        dual_qacc(m, d);
+        d.solver_search.copy_from_slice(&d.qacc_smooth);
+        rows_mul(m, d);
+        let mut cost = T::zero();
+        for e in 0..nefc {
+            let f = d.efc_force[e];
+            let free = d.efc_Jv[e] - d.efc_aref[e];
+            cost += f * (dual_residual(m, d, e) + free + d.efc_R[e] * f) * T::r(0.5);
+        }
+        if cost < T::zero() {
+            return;
+        }
+    }
+    d.efc_force[..nefc].fill(T::zero());
+    d.qacc.copy_from_slice(&d.qacc_smooth);
+}
+
+/// One sweep over all rows; by how much the dual cost fell.
+fn pgs_sweep<T: Scalar>(m: &Model<T>, d: &mut Data<T>) -> T {
+    let nefc = d.nefc[0] as usize;
+    let mut change = T::zero();
+    let mut e = 0;
+    while e < nefc {
+        let n = block_size(d, e);
+        if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
+            change += pgs_contact(m, d, e, n);
+        } else {
+            for r in 0..n {
+                change += pgs_row(m, d, e + r, d.efc_A[6 * (e + r) + r]);
+            }
+        }
+        e += n;
+    }
+    -change
+}
+
+/// Sets the force of one row to its best; the change of the dual cost.
+fn pgs_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, a: T) -> T {
+    let (ne, nf) = (d.ne[0] as usize, d.nf[0] as usize);
+    let old = d.efc_force[e];
+    let a = a + d.efc_R[e];
+    let res = dual_residual(m, d, e) + d.efc_R[e] * old;
+    let mut force = old - res / a;
+    if e >= ne + nf {
+        force = force.max(T::zero());
+    } else if e >= ne {
+        force = force.max(-d.efc_frictionloss[e]).min(d.efc_frictionloss[e]);
+    }
+    dual_set(m, d, e, force);
+    let delta = force - old;
+    delta * (delta * a * T::r(0.5) + res)
+}
+
+/// Betters the forces of an elliptic contact: along the ray through the present force, then within the disc of that normal
+/// force; the change of the dual cost.
+fn pgs_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> T {
+    let mut a = [[T::zero(); 6]; 6];
+    let mut res = [T::zero(); 6];
+    let mut old = [T::zero(); 6];
+    for r in 0..n {
+        a[r][..n].copy_from_slice(&d.efc_A[6 * (e + r)..][..n]);
+        a[r][r] += d.efc_R[e + r];
+        old[r] = d.efc_force[e + r];
+        res[r] = dual_residual(m, d, e + r) + d.efc_R[e + r] * old[r];
+    }
+    let mut force = old;
+    if old[0] < T::r(MINVAL) {
+        force = [T::zero(); 6];
+        force[0] = (old[0] - res[0] / a[0][0]).max(T::zero());
+    } else {
+        let (mut curvature, mut slope) = (T::zero(), T::zero());
+        for r in 0..n {
+            slope += old[r] * res[r];
+            for c in 0..n {
+                curvature += old[r] * a[r][c] * old[c];
+            }
+        }
+        if curvature > T::zero() {
+            // not past the tip
+            let step = (-slope / curvature).max(-T::one());
+            for r in 0..n {
+                force[r] += step * old[r];
+            }
+        }
+    }
+    let c = d.efc_id[e] as usize;
+    let mut friction = [T::zero(); 5];
+    friction[..n - 1].copy_from_slice(&d.contact_friction[5 * c..][..n - 1]);
+    let (block, bias) = friction_terms(n, &a, &res, &old, &force);
+    let normal = force[0];
+    let tangent = if normal < T::r(MINVAL) {
+        [T::zero(); 5]
+    } else {
+        friction_problem(n - 1, &block, &bias, &friction, normal)
+    };
+    force[1..n].copy_from_slice(&tangent[..n - 1]);
+    let mut delta = [T::zero(); 6];
+    for r in 0..n {
+        delta[r] = force[r] - old[r];
+    }
+    let change = dual_change(&a, &res, &delta);
+    // the two steps each go downhill; rounding may not
+    let downhill = change <= T::zero();
+    if !downhill {
+        return T::zero();
+    }
+    for r in 0..n {
+        dual_set(m, d, e + r, force[r]);
+    }
+    change
+}
+
+/// The friction block of a contact and the linear term of its friction forces when the normal force is `force[0]`.
+pub(crate) fn friction_terms<T: Scalar>(
+    n: usize,
+    a: &[[T; 6]; 6],
+    res: &[T; 6],
+    old: &[T; 6],
+    force: &[T; 6],
+) -> ([[T; 5]; 5], [T; 5]) {
+    let mut block = [[T::zero(); 5]; 5];
+    let mut bias = [T::zero(); 5];
+    for r in 1..n {
+        let mut b = res[r] + a[r][0] * (force[0] - old[0]);
+        for c in 1..n {
+            block[r - 1][c - 1] = a[r][c];
+            b -= a[r][c] * old[c];
+        }
+        bias[r - 1] = b;
+    }
+    (block, bias)
+}
+
+/// Everything that follows from the forces: `qfrc_constraint`, `qacc`, `efc_state`.
+pub(crate) fn dual_finish<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    rows_mul_t(m, d);
+    d.qacc.copy_from_slice(&d.qfrc_constraint);
+    solve_m(m, &d.qLD, &d.qLDiagInv, &mut d.qacc);
+    for i in 0..m.size.nv {
+        d.qacc[i] += d.qacc_smooth[i];
+    }
+    dual_state(d);
+}

@@ -501,7 +501,7 @@ fields! {
         efc_Jv: Efc [njmax] T Solver "m/s²" "J search";
 
         efc_Y: Efc [njdual, nvpad] T Solver "1/kg" "rows of J M⁻¹, for the solvers over forces";
-        efc_AR: Efc [njdual, 6] T Solver "1/kg" "the row's block of J M⁻¹ Jᵀ + R: diagonal, or a row of an elliptic contact's";
+        efc_A: Efc [njdual, 6] T Solver "1/kg" "entries of J M⁻¹ Jᵀ: the row's own, then its pyramid partner's; or a row of an elliptic contact's block";
 
         // Scratch
         efc_J_rownnz: Scratch [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
