@@ -58,18 +58,28 @@ impl Golden {
         Self { arrays: rows.into_iter().map(|(k, r)| (k, Array { shape: r.shape, data: r.data })).collect() }
     }
 
-    /// Reads `NAME.npz` from `tests/golden`, else from the folder that `KILOWORLD_GOLDEN` names (goldens of the corpus).
+    /// Reads a golden that every checkout has.
     pub fn named(name: &str) -> Self {
         Self::read(&Self::path(name).unwrap_or_else(|| panic!("no golden {name}: run `cargo xtask test`")))
     }
 
-    /// Where a golden is; `None` where it is not.
+    /// Reads a golden that a checkout may lack; `None`, and a line that says so, where it does.
+    #[expect(clippy::print_stderr, reason = "a skip must be seen")]
+    pub fn find(name: &str) -> Option<Self> {
+        let path = Self::path(name);
+        if path.is_none() {
+            eprintln!("SKIPPED: no golden of {name} (`cargo xtask test` makes it)");
+        }
+        path.map(|p| Self::read(&p))
+    }
+
+    /// Where a golden is: in `tests/golden`, in the folder that `KILOWORLD_GOLDEN` names, or in `target/golden`, where
+    /// `cargo xtask test` makes those of other people's models. `None` where it is not.
     pub fn path(name: &str) -> Option<std::path::PathBuf> {
-        let file = format!("{name}.npz");
-        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
-        let there = std::env::var_os("KILOWORLD_GOLDEN").or_else(|| std::env::var_os("KILOWORLD_GOLD"));
-        let there = there.map(std::path::PathBuf::from);
-        [Some(here), there].into_iter().flatten().map(|d| d.join(&file)).find(|p| p.exists())
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let given = std::env::var_os("KILOWORLD_GOLDEN").or_else(|| std::env::var_os("KILOWORLD_GOLD"));
+        let dirs = [Some(here.join("golden")), given.map(std::path::PathBuf::from), Some(here.join("../target/golden"))];
+        dirs.into_iter().flatten().map(|d| d.join(format!("{name}.npz"))).find(|p| p.exists())
     }
 
     /// The array of a key; panics with the key's name where there is none.
