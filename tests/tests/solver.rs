@@ -38,8 +38,16 @@ fn world(g: &Golden, m: &Model<f64>, k: usize) -> Data<f64> {
     d
 }
 
-const COMMITTED: [&str; 8] =
-    ["mix", "mix_pyr", "solver_elliptic", "solver_pyramid", "constraint_rows", "constraint_pyramid", "constraint_override", "constraint_incline"];
+const COMMITTED: [&str; 8] = [
+    "mix",
+    "mix_pyr",
+    "solver_elliptic",
+    "solver_pyramid",
+    "constraint_rows",
+    "constraint_pyramid",
+    "constraint_override",
+    "constraint_incline",
+];
 /// Goldens of other people's models.
 const CORPUS: [&str; 4] = ["ant", "cartpole", "half_cheetah", "humanoid"];
 

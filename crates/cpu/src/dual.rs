@@ -84,7 +84,13 @@ pub(crate) fn dual_change<T: Scalar, const N: usize>(a: &[[T; N]; N], res: &[T; 
 
 /// The friction forces of an elliptic contact under a fixed normal force: minimizes `½ xᵀ A x + bᵀ x` over
 /// `Σ (x_j / friction_j)² ≤ radius²`; entries from `n` on are 0 and stay 0.
-pub(crate) fn friction_problem<T: Scalar>(n: usize, a: &[[T; 5]; 5], b: &[T; 5], friction: &[T; 5], radius: T) -> [T; 5] {
+pub(crate) fn friction_problem<T: Scalar>(
+    n: usize,
+    a: &[[T; 5]; 5],
+    b: &[T; 5],
+    friction: &[T; 5],
+    radius: T,
+) -> [T; 5] {
     // y = x / friction turns the ellipsoid into a ball
     let mut ball = [[T::zero(); 5]; 5];
     let mut rhs = [T::zero(); 5];

@@ -42,9 +42,8 @@ fn regularizer_cost<T: Scalar>(d: &Data<T>) -> T {
     let mut sum = T::zero();
     for e in ne..nefc {
         let f = d.efc_force[e];
-        let swept = e < ne + nf
-            || d.efc_type[e] == cnstr::CONTACT_PYRAMIDAL
-            || d.efc_type[e] == cnstr::CONTACT_ELLIPTIC;
+        let swept =
+            e < ne + nf || d.efc_type[e] == cnstr::CONTACT_PYRAMIDAL || d.efc_type[e] == cnstr::CONTACT_ELLIPTIC;
         if swept {
             sum += f * f * d.efc_R[e] * T::r(0.5);
         }
@@ -117,11 +116,8 @@ fn noslip_elliptic<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize)
     let mut friction = [T::zero(); 5];
     friction[..n - 1].copy_from_slice(&d.contact_friction[5 * c..][..n - 1]);
     let (block, bias) = friction_terms(n, &a, &res, &old, &old);
-    let tangent = if old[0] < T::r(MINVAL) {
-        [T::zero(); 5]
-    } else {
-        friction_problem(n - 1, &block, &bias, &friction, old[0])
-    };
+    let tangent =
+        if old[0] < T::r(MINVAL) { [T::zero(); 5] } else { friction_problem(n - 1, &block, &bias, &friction, old[0]) };
     let mut delta = [T::zero(); 6];
     for r in 1..n {
         delta[r] = tangent[r - 1] - old[r];

@@ -128,11 +128,8 @@ fn pgs_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> 
     friction[..n - 1].copy_from_slice(&d.contact_friction[5 * c..][..n - 1]);
     let (block, bias) = friction_terms(n, &a, &res, &old, &force);
     let normal = force[0];
-    let tangent = if normal < T::r(MINVAL) {
-        [T::zero(); 5]
-    } else {
-        friction_problem(n - 1, &block, &bias, &friction, normal)
-    };
+    let tangent =
+        if normal < T::r(MINVAL) { [T::zero(); 5] } else { friction_problem(n - 1, &block, &bias, &friction, normal) };
     force[1..n].copy_from_slice(&tangent[..n - 1]);
     let mut delta = [T::zero(); 6];
     for r in 0..n {
