@@ -91,7 +91,7 @@ fn pgs_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, a: T) -> T {
     delta * (delta * a * T::r(0.5) + res)
 }
 
-/// Betters the forces of an elliptic contact: along the ray through the present force, then within the disc of that normal
+/// Betters the forces of an elliptic contact: along a ray, then within the disc of that normal
 /// force; the change of the dual cost.
 fn pgs_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> T {
     let mut a = [[T::zero(); 6]; 6];
@@ -103,29 +103,39 @@ fn pgs_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> 
         old[r] = d.efc_force[e + r];
         res[r] = dual_residual(m, d, e + r) + d.efc_R[e + r] * old[r];
     }
-    let mut force = old;
-    if old[0] < T::r(MINVAL) {
-        force = [T::zero(); 6];
-        force[0] = (old[0] - res[0] / a[0][0]).max(T::zero());
-    } else {
-        let (mut curvature, mut slope) = (T::zero(), T::zero());
-        for r in 0..n {
-            slope += old[r] * res[r];
-            for c in 0..n {
-                curvature += old[r] * a[r][c] * old[c];
-            }
-        }
-        if curvature > T::zero() {
-            // not past the tip
-            let step = (-slope / curvature).max(-T::one());
-            for r in 0..n {
-                force[r] += step * old[r];
-            }
-        }
-    }
     let c = d.efc_id[e] as usize;
     let mut friction = [T::zero(); 5];
     friction[..n - 1].copy_from_slice(&d.contact_friction[5 * c..][..n - 1]);
+    // the ray: through the present force, or from the tip along the edge of steepest descent, which may go down where the
+    // normal alone does not
+    let mut ray = old;
+    let from_tip = old[0] < T::r(MINVAL);
+    if from_tip {
+        let mut tt = T::zero();
+        for j in 1..n {
+            tt += friction[j - 1] * res[j] * friction[j - 1] * res[j];
+        }
+        let t = tt.sqrt();
+        ray[0] = T::one();
+        for j in 1..n {
+            ray[j] = if t > T::zero() { -friction[j - 1] * friction[j - 1] * res[j] / t } else { T::zero() };
+        }
+    }
+    let (mut curvature, mut slope) = (T::zero(), T::zero());
+    for r in 0..n {
+        slope += ray[r] * res[r];
+        for c in 0..n {
+            curvature += ray[r] * a[r][c] * ray[c];
+        }
+    }
+    let mut force = old;
+    if curvature > T::zero() {
+        // not past the tip
+        let step = (-slope / curvature).max(if from_tip { T::zero() } else { -T::one() });
+        for r in 0..n {
+            force[r] += step * ray[r];
+        }
+    }
     let (block, bias) = friction_terms(n, &a, &res, &old, &force);
     let normal = force[0];
     let tangent =
