@@ -6,7 +6,7 @@
 
 use crate::Scalar;
 use crate::rows::dot;
-use crate::solver::solve_m;
+use crate::solver_matrix::solve_m;
 use kiloworld_layout::consts::{MINVAL, cnstr, state};
 use kiloworld_layout::{Data, Model};
 

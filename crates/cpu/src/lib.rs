@@ -36,6 +36,7 @@ pub mod reference;
 pub mod rk4;
 mod rows;
 pub mod solver;
+mod solver_matrix;
 pub mod transmission;
 pub mod two_float;
 pub mod velocity;

@@ -5,7 +5,8 @@ use crate::dual::{
     block_size, dual_change, dual_init, dual_qacc, dual_residual, dual_set, dual_state, friction_problem,
 };
 use crate::rows::{rows_compact, rows_force, rows_mul, rows_mul_t};
-use crate::solver::{scale, solve_m};
+use crate::solver::scale;
+use crate::solver_matrix::solve_m;
 use kiloworld_layout::consts::{MINVAL, cnstr, disable};
 use kiloworld_layout::{Data, Model};
 

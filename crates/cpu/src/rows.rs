@@ -5,10 +5,11 @@
 
 use crate::Scalar;
 use crate::cone::{Cone, cone_cost, cone_force};
-use crate::solver::mul_m;
+use crate::solver_matrix::mul_m;
 use kiloworld_layout::consts::{cnstr, state};
 use kiloworld_layout::{Data, Model};
 
+// CPU only: WGSL has its own.
 /// The scalar product, in four partial sums.
 #[inline(always)]
 pub(crate) fn dot<T: Scalar>(a: &[T], b: &[T]) -> T {
@@ -26,6 +27,7 @@ pub(crate) fn dot<T: Scalar>(a: &[T], b: &[T]) -> T {
     (s[0] + s[1]) + (s[2] + s[3]) + tail
 }
 
+// CPU only: the GPU reads rows of J whole.
 /// Finds the groups and copies the nonzeros of their rows to `solver_Jc`.
 pub(crate) fn rows_compact<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
     let (nv, stride) = (m.size.nv, m.size.nvpad);
@@ -47,6 +49,7 @@ pub(crate) fn rows_compact<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
     }
 }
 
+// CPU only: in `solver_vector.wgsl`, for all groups at once.
 /// Gathers the columns of a group from a vector over dofs.
 #[inline(always)]
 pub(crate) fn gather<T: Scalar>(out: &mut [T], colind: &[i32], x: &[T]) {
@@ -111,6 +114,7 @@ pub(crate) fn rows_start<T: Scalar>(m: &Model<T>, d: &mut Data<T>, warm: bool) -
     false
 }
 
+// CPU only: `row_costs` on the GPU.
 /// `s(efc_Jaref)`: what violated constraints cost.
 fn rows_cost<T: Scalar>(d: &Data<T>) -> T {
     let half = T::r(0.5);

@@ -28,11 +28,9 @@ pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
         Stage::Constraint => {
             vec![Kernel::once("constraint"), Kernel::once("constraint_equality"), Kernel::once("constraint_contact")]
         }
-        Stage::Solver => vec![
-            Kernel::once("solver_init"),
-            Kernel { repeat: times(opt.iterations), ..Kernel::once("solver_iter") },
-            Kernel::once("solver_finish"),
-        ],
+        Stage::Solver => {
+            vec![Kernel::once("solver_init"), Kernel { repeat: times(opt.iterations), ..Kernel::once("solver_iter") }]
+        }
         Stage::Noslip if opt.noslip_iterations <= 0 => Vec::new(),
         stage => vec![Kernel::once(stage.name())],
     }

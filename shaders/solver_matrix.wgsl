@@ -1,0 +1,294 @@
+// The solver's Hessian in tiles of 4 by 4, its factor and solution.
+import package::layout::{
+    LANES, NV, NVPAD, OPT_CONE, CONE_ELLIPTIC, STATE_CONE, STATE_QUADRATIC, WORLDS_PER_GROUP, ld4_efc_J, ld4_solver_H, ld_M,
+    ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_contact_dim, ld_contact_friction, ld_contact_mu, ld_efc_D, ld_efc_Jv, ld_efc_id,
+    ld_efc_state, ld_solver_grad, st4_solver_H, st_efc_Jv, st_solver_H, st_solver_search
+};
+import package::cone::{cone_hessian, cone_new};
+import package::math::{sync};
+import package::rows::{is_elliptic, is_first, row_counts, rows_load_Jaref};
+import package::solver_vector::{NBLOCK, dof_vec};
+
+// solver_H = M + Jᵀ s″ J, tiles on and below the diagonal; past the last dof the identity. Uniform control flow only.
+fn hessian(w: u32, lane: u32, go: bool) {
+    let n = row_counts(w).all;
+    if go {
+        for (var i = lane; i < NVPAD; i += LANES) {
+            hessian_start(w, i);
+        }
+        for (var e = lane; e < n; e += LANES) {
+            hessian_weight(w, e);
+        }
+    }
+    sync();
+    if go {
+        var t = 0u;
+        for (var i = 0u; i < NBLOCK; i += 1u) {
+            for (var j = 0u; j <= i; j += 1u) {
+                if t % LANES == lane {
+                    var tile = ld_tile(w, i, j);
+                    // four rows a turn: fewer turns of the loop
+                    for (var e = 0u; e < n; e += 4u) {
+                        hessian_add(w, e, n, i, j, &tile);
+                        hessian_add(w, e + 1u, n, i, j, &tile);
+                        hessian_add(w, e + 2u, n, i, j, &tile);
+                        hessian_add(w, e + 3u, n, i, j, &tile);
+                    }
+                    st_tile(w, i, j, tile);
+                }
+                t += 1u;
+            }
+        }
+    }
+    sync();
+}
+
+// GPU only: the CPU has no padding.
+// Row i of M, 0 elsewhere.
+fn hessian_start(w: u32, i: u32) {
+    for (var k = 0u; k < NBLOCK; k += 1u) {
+        st4_solver_H(w, i, k, vec4<f32>(0.0));
+    }
+    if i >= NV {
+        st_solver_H(w, i, i, 1.0);
+        return;
+    }
+    let adr = u32(ld_M_rowadr(w, i));
+    for (var k = adr; k < adr + u32(ld_M_rownnz(w, i)); k += 1u) {
+        st_solver_H(w, i, u32(ld_M_colind(w, k)), ld_M(w, k));
+    }
+}
+
+// GPU only: the CPU takes rows as it goes.
+// What row e weighs in the Hessian, into efc_Jv, which is free until the search direction is known. In the middle zone of a
+// cone: see cone_hessian.
+fn hessian_weight(w: u32, e: u32) {
+    let zone = ld_efc_state(w, e);
+    if is_elliptic(w, e) && zone == STATE_CONE {
+        if is_first(w, e) {
+            let cone = cone_new(w, e);
+            let ring = cone_hessian(cone, rows_load_Jaref(w, e, cone.dim));
+            for (var j = 0u; j < 6u; j += 1u) {
+                if j < cone.dim {
+                    st_efc_Jv(w, e + j, ring[j]);
+                }
+            }
+        }
+        return;
+    }
+    st_efc_Jv(w, e, select(0.0, ld_efc_D(w, e), zone == STATE_QUADRATIC));
+}
+
+// Adds a contact in the middle zone, whose first row is e, to a tile: with a = J_0 - S, S = Σ efc_Jv J_j over friction rows,
+// it is Dm (mu² aᵀ a + ring (Sᵀ S - Σ friction² J_jᵀ J_j)).
+fn hessian_cone(w: u32, e: u32, i: u32, j: u32, tile: ptr<function, mat4x4<f32>>) {
+    let c = u32(ld_efc_id(w, e));
+    let dim = u32(ld_contact_dim(w, c));
+    let mu = ld_contact_mu(w, c);
+    let middle = ld_efc_D(w, e) / (mu * mu * (1.0 + mu * mu));
+    let ring = middle * ld_efc_Jv(w, e);
+    var si = vec4<f32>(0.0);
+    var sj = vec4<f32>(0.0);
+    for (var r = 1u; r < dim; r += 1u) {
+        let ji = ld4_efc_J(w, e + r, i);
+        let jj = ld4_efc_J(w, e + r, j);
+        let unit = ld_efc_Jv(w, e + r);
+        si += unit * ji;
+        sj += unit * jj;
+        let friction = ld_contact_friction(w, c, r - 1u);
+        add_outer(tile, -ring * friction * friction * ji, jj);
+    }
+    add_outer(tile, ring * si, sj);
+    add_outer(tile, middle * mu * mu * (ld4_efc_J(w, e, i) - si), ld4_efc_J(w, e, j) - sj);
+}
+
+// Adds row e, if there is one and it counts, to a tile; a contact in the middle zone at its first row.
+fn hessian_add(w: u32, e: u32, n: u32, i: u32, j: u32, tile: ptr<function, mat4x4<f32>>) {
+    if e >= n {
+        return;
+    }
+    if OPT_CONE == CONE_ELLIPTIC && ld_efc_state(w, e) == STATE_CONE {
+        if is_first(w, e) {
+            hessian_cone(w, e, i, j, tile);
+        }
+        return;
+    }
+    let weight = ld_efc_Jv(w, e);
+    if weight != 0.0 {
+        add_outer(tile, weight * ld4_efc_J(w, e, i), ld4_efc_J(w, e, j));
+    }
+}
+
+// GPU only: tiles are the GPU's.
+// A tile of solver_H; column r of the WGSL matrix is row r of the tile.
+fn ld_tile(w: u32, i: u32, j: u32) -> mat4x4<f32> {
+    return mat4x4<f32>(
+        ld4_solver_H(w, 4u * i, j),
+        ld4_solver_H(w, 4u * i + 1u, j),
+        ld4_solver_H(w, 4u * i + 2u, j),
+        ld4_solver_H(w, 4u * i + 3u, j)
+    );
+}
+
+// GPU only: tiles are the GPU's.
+fn st_tile(w: u32, i: u32, j: u32, tile: mat4x4<f32>) {
+    st4_solver_H(w, 4u * i, j, tile[0]);
+    st4_solver_H(w, 4u * i + 1u, j, tile[1]);
+    st4_solver_H(w, 4u * i + 2u, j, tile[2]);
+    st4_solver_H(w, 4u * i + 3u, j, tile[3]);
+}
+
+// GPU only: tiles are the GPU's.
+// tile += aᵀ b
+fn add_outer(tile: ptr<function, mat4x4<f32>>, a: vec4<f32>, b: vec4<f32>) {
+    (*tile)[0] += a[0] * b;
+    (*tile)[1] += a[1] * b;
+    (*tile)[2] += a[2] * b;
+    (*tile)[3] += a[3] * b;
+}
+
+// solver_H = Lᵀ L in place, from the last block of dofs to the first: no block fills in on a kinematic tree. The diagonal
+// becomes 1 / L_ii. Uniform control flow only.
+fn factor(w: u32, lane: u32, go: bool) {
+    for (var left = NBLOCK; left > 0u; left -= 1u) {
+        let k = left - 1u;
+        var diagonal: mat4x4<f32>;
+        if go {
+            // every lane does it for itself
+            diagonal = factor_tile(ld_tile(w, k, k));
+            for (var j = lane; j < k; j += LANES) {
+                st_tile(w, k, j, solve_tile(diagonal, ld_tile(w, k, j)));
+            }
+        }
+        sync();
+        if go {
+            if lane == 0u {
+                st_tile(w, k, k, diagonal);
+            }
+            var t = 0u;
+            for (var i = 0u; i < k; i += 1u) {
+                for (var j = 0u; j <= i; j += 1u) {
+                    if t % LANES == lane {
+                        factor_update(w, k, i, j);
+                    }
+                    t += 1u;
+                }
+            }
+        }
+        sync();
+    }
+}
+
+// GPU only: tiles are the GPU's.
+// Lᵀ L of a diagonal tile; the diagonal becomes 1 / L_ii.
+fn factor_tile(tile: mat4x4<f32>) -> mat4x4<f32> {
+    var l = tile;
+    for (var left = 4u; left > 0u; left -= 1u) {
+        let i = left - 1u;
+        // a pivot of a positive matrix; rounding may leave it at 0 or below, and 1e-15 squared underflows in f32
+        let inv = inverseSqrt(max(l[i][i], 1e-12));
+        for (var j = 0u; j < i; j += 1u) {
+            l[i][j] *= inv;
+        }
+        for (var j = 0u; j < i; j += 1u) {
+            for (var k = 0u; k <= j; k += 1u) {
+                l[j][k] -= l[i][j] * l[i][k];
+            }
+        }
+        l[i][i] = inv;
+    }
+    return l;
+}
+
+// GPU only: tiles are the GPU's.
+// X with Lᵀ X = tile, L from factor_tile.
+fn solve_tile(l: mat4x4<f32>, tile: mat4x4<f32>) -> mat4x4<f32> {
+    let x3 = tile[3] * l[3][3];
+    let x2 = (tile[2] - l[3][2] * x3) * l[2][2];
+    let x1 = (tile[1] - l[3][1] * x3 - l[2][1] * x2) * l[1][1];
+    let x0 = (tile[0] - l[3][0] * x3 - l[2][0] * x2 - l[1][0] * x1) * l[0][0];
+    return mat4x4<f32>(x0, x1, x2, x3);
+}
+
+// GPU only: tiles are the GPU's.
+// Takes block row k out of tile (i, j).
+fn factor_update(w: u32, k: u32, i: u32, j: u32) {
+    let a = ld_tile(w, k, i);
+    // blocks that share no constraint and no chain of the tree
+    if all(abs(a[0]) + abs(a[1]) + abs(a[2]) + abs(a[3]) == vec4<f32>(0.0)) {
+        return;
+    }
+    let b = ld_tile(w, k, j);
+    var tile = ld_tile(w, i, j);
+    add_outer(&tile, -a[0], b[0]);
+    add_outer(&tile, -a[1], b[1]);
+    add_outer(&tile, -a[2], b[2]);
+    add_outer(&tile, -a[3], b[3]);
+    st_tile(w, i, j, tile);
+}
+
+// solver_search = -H⁻¹ solver_grad, left in the shared vector too. Uniform control flow only.
+fn solve(w: u32, lane: u32, go: bool) {
+    let base = (w % WORLDS_PER_GROUP) * NBLOCK;
+    if go {
+        for (var k = lane; k < NBLOCK; k += LANES) {
+            var v = vec4<f32>(0.0);
+            for (var j = 0u; j < 4u; j += 1u) {
+                if 4u * k + j < NV {
+                    v[j] = -ld_solver_grad(w, 4u * k + j);
+                }
+            }
+            dof_vec[base + k] = v;
+        }
+    }
+    sync();
+    // Lᵀ y = b
+    for (var left = NBLOCK; left > 0u; left -= 1u) {
+        let k = left - 1u;
+        var y = vec4<f32>(0.0);
+        if go {
+            let l = ld_tile(w, k, k);
+            let b = dof_vec[base + k];
+            y[3] = b[3] * l[3][3];
+            y[2] = (b[2] - l[3][2] * y[3]) * l[2][2];
+            y[1] = (b[1] - l[3][1] * y[3] - l[2][1] * y[2]) * l[1][1];
+            y[0] = (b[0] - l[3][0] * y[3] - l[2][0] * y[2] - l[1][0] * y[1]) * l[0][0];
+            for (var j = lane; j < k; j += LANES) {
+                let t = ld_tile(w, k, j);
+                dof_vec[base + j] -= t[0] * y[0] + t[1] * y[1] + t[2] * y[2] + t[3] * y[3];
+            }
+        }
+        sync();
+        if go && lane == 0u {
+            dof_vec[base + k] = y;
+        }
+    }
+    sync();
+    // L x = y
+    for (var k = 0u; k < NBLOCK; k += 1u) {
+        var x = vec4<f32>(0.0);
+        if go {
+            let l = ld_tile(w, k, k);
+            let y = dof_vec[base + k];
+            x[0] = y[0] * l[0][0];
+            x[1] = (y[1] - l[1][0] * x[0]) * l[1][1];
+            x[2] = (y[2] - l[2][0] * x[0] - l[2][1] * x[1]) * l[2][2];
+            x[3] = (y[3] - l[3][0] * x[0] - l[3][1] * x[1] - l[3][2] * x[2]) * l[3][3];
+            for (var i = k + 1u + lane; i < NBLOCK; i += LANES) {
+                let t = ld_tile(w, i, k);
+                dof_vec[base + i] -= vec4<f32>(dot(t[0], x), dot(t[1], x), dot(t[2], x), dot(t[3], x));
+            }
+        }
+        sync();
+        if go && lane == 0u {
+            dof_vec[base + k] = x;
+        }
+    }
+    sync();
+    if go {
+        for (var i = lane; i < NV; i += LANES) {
+            st_solver_search(w, i, dof_vec[base + i / 4u][i % 4u]);
+        }
+    }
+    sync();
+}
