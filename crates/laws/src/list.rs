@@ -22,6 +22,7 @@ macro_rules! for_each_law {
             order_tumbling
             pendulum_period
             pinch_hold
+            pinch_noslip
             precession
             projectile
             rebound
