@@ -14,8 +14,8 @@ use kiloworld_gpu::Gpu;
 use kiloworld_layout::Field;
 use kiloworld_sim::{Batch, Precision};
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 pub use list::{MODELS, NAMES};
@@ -205,7 +205,8 @@ impl Law {
         let make = |model: &str, option: &BTreeMap<String, String>, nworld: usize, fields: &[Field]| {
             batch(backend, model, option, nworld, fields)
         };
-        let (rows, error) = match run::measure(&self.file, &make) {
+        let measured = self.fields().and_then(|fields| run::measure(&self.file, &fields, &make));
+        let (rows, error) = match measured {
             Ok(outcomes) => (self.rows(&outcomes), None),
             Err(e) => (Vec::new(), Some(e.to_string())),
         };
@@ -219,6 +220,21 @@ impl Law {
             error,
             seconds: start.elapsed().as_secs_f64(),
         }
+    }
+
+    /// The model fields that differ from world to world: those of all laws of the model, so that its kernels are made once.
+    fn fields(&self) -> Result<BTreeSet<Field>, Error> {
+        static FIELDS: OnceLock<BTreeMap<String, BTreeSet<Field>>> = OnceLock::new();
+        let listed = FIELDS.get_or_init(|| {
+            let mut out: BTreeMap<String, BTreeSet<Field>> = BTreeMap::new();
+            for law in Self::all().unwrap_or_default() {
+                out.entry(law.file.model.clone()).or_default().extend(run::fields(&law.file).unwrap_or_default());
+            }
+            out
+        });
+        let mut fields = run::fields(&self.file).map_err(Error::Law)?;
+        fields.extend(listed.get(&self.file.model).into_iter().flatten());
+        Ok(fields)
     }
 
     fn rows(&self, outcomes: &[run::Outcome]) -> Vec<Row> {

@@ -23,7 +23,7 @@ pub(crate) struct Outcome {
 }
 
 /// Measures every case, plain and under every control that is tried on it.
-pub(crate) fn measure(law: &LawFile, make: Make<'_>) -> Result<Vec<Outcome>, Error> {
+pub(crate) fn measure(law: &LawFile, fields: &BTreeSet<Field>, make: Make<'_>) -> Result<Vec<Outcome>, Error> {
     let mut groups: BTreeMap<BTreeMap<String, String>, Vec<World>> = BTreeMap::new();
     let plain = Change::default();
     let controls = law.control.iter().enumerate().map(|(i, c)| (Some(i), c.change(), c.cases.as_ref()));
@@ -39,7 +39,7 @@ pub(crate) fn measure(law: &LawFile, make: Make<'_>) -> Result<Vec<Outcome>, Err
     }
     let mut out = Vec::new();
     for (option, worlds) in groups {
-        out.extend(Run::new(law, worlds, &option, make)?.measure()?);
+        out.extend(Run::new(law, worlds, &option, fields, make)?.measure()?);
     }
     out.sort_by_key(|o| (o.control, o.case));
     if let Measure::Same { .. } = law.measure {
@@ -49,6 +49,23 @@ pub(crate) fn measure(law: &LawFile, make: Make<'_>) -> Result<Vec<Outcome>, Err
         }
     }
     Ok(out)
+}
+
+/// The model fields that a law lets differ from world to world.
+pub(crate) fn fields(law: &LawFile) -> Result<BTreeSet<Field>, String> {
+    let mut changes = vec![law.change()];
+    changes.extend(law.case.iter().map(crate::file::Case::change));
+    changes.extend(law.control.iter().map(crate::file::Control::change));
+    let mut fields = BTreeSet::new();
+    for key in changes.iter().flat_map(|c| c.set.keys()) {
+        fields.insert(Key::parse(key)?.field);
+    }
+    if parts(&law.measure).len() > 1 {
+        fields.insert(Field::opt_timestep);
+    }
+    // a field of the host has no use on a device
+    fields.retain(|f| f.info().buffer != Buffer::Host);
+    Ok(fields)
 }
 
 /// What the step of a world is divided by, one world a part.
@@ -75,19 +92,11 @@ impl<'a> Run<'a> {
         law: &'a LawFile,
         worlds: Vec<World>,
         option: &BTreeMap<String, String>,
+        fields: &BTreeSet<Field>,
         make: Make<'_>,
     ) -> Result<Self, Error> {
         let bad = |e: String| Error::Law(e);
-        let mut fields = BTreeSet::new();
-        for key in worlds.iter().flat_map(|w| w.set.iter().flat_map(BTreeMap::keys)) {
-            fields.insert(Key::parse(key).map_err(bad)?.field);
-        }
-        if parts(&law.measure).len() > 1 {
-            fields.insert(Field::opt_timestep);
-        }
-        // a field of the host has no use on a device
-        fields.retain(|f| f.info().buffer != Buffer::Host);
-        let fields: Vec<Field> = fields.into_iter().collect();
+        let fields: Vec<Field> = fields.iter().copied().collect();
         let mut batch = make(&law.model, option, worlds.len(), &fields)?;
         let model = batch.model().clone();
         let mut set = vec![Values::new(); worlds.len()];
