@@ -1,13 +1,33 @@
 // Vectors, quaternions (component 0 is w), barriers: the helpers that every stage uses.
-import package::layout::{MINVAL};
+import package::layout::{LANES, MINVAL, opaque_zero};
 
 const PI: f32 = 3.14159265f;
 
-// GPU only: the CPU has no lanes.
-// Waits for the lanes of the group and makes what they wrote visible to each other; uniform control flow only.
+// Waits for the lanes of the group and makes what they wrote visible to each other; uniform control flow only. A lane that
+// has its world to itself need not wait.
+// GPU only: a world is one thread's there
 fn sync() {
-    workgroupBarrier();
-    storageBarrier();
+    if LANES > 1u {
+        workgroupBarrier();
+        storageBarrier();
+    }
+}
+
+// Sine and cosine. WGSL's own may be off by 5e-4, which a turn of a few milliradians a step does not bear; this is good to
+// 1e-7: reduction by multiples of pi/2 in three parts, then fits on [-pi/4, pi/4] (largest errors 4e-9 and 1e-10).
+// GPU only: Rust has exact ones
+fn sin_cos(x: f32) -> vec2<f32> {
+    let n = round(x * 0.63661977f);
+    // the parts must not be folded into one
+    let a = bitcast<f32>(bitcast<u32>(x - n * 1.5703125f) ^ opaque_zero());
+    let b = bitcast<f32>(bitcast<u32>(a - n * 4.83751297e-4f) ^ opaque_zero());
+    let y = b - n * 7.5497901e-8f;
+    let z = y * y;
+    let s = y + y * z * (-0.16666655f + z * (0.008332176f - z * 1.9516975e-4f));
+    let c = 1.0 - 0.5 * z + z * z * (0.041666646f + z * (-0.0013887364f + z * 2.4438086e-5f));
+    let q = i32(n) & 3;
+    let turned = select(vec2<f32>(s, c), vec2<f32>(c, -s), (q & 1) != 0);
+    return select(turned, -turned, (q & 2) != 0);
 }
 
 // Product of two quaternions.
@@ -62,8 +82,8 @@ fn quat_normalize(q: vec4<f32>) -> vec4<f32> {
 
 // The quaternion of a turn by angle [rad] about the unit axis.
 fn axis_angle_to_quat(axis: vec3<f32>, angle: f32) -> vec4<f32> {
-    let half = angle * 0.5;
-    return vec4<f32>(cos(half), axis * sin(half));
+    let half = sin_cos(angle * 0.5);
+    return vec4<f32>(half.y, axis * half.x);
 }
 
 // q turned by the angular velocity w [rad/s] (body frame) for h [s]; unit length.
@@ -78,6 +98,7 @@ fn quat_integrate(q: vec4<f32>, w: vec3<f32>, h: f32) -> vec4<f32> {
 // GPU only: Rust's atan2 is good.
 // Arc tangent of y / x for y >= 0, in [0, pi]. WGSL's own may be off by 4096 ulp; this one is good to 2 ulp: twice the
 // half-angle formula, then a fit of atan on [0, tan(pi/8)] (largest error 7e-10).
+// GPU only: Rust has exact ones
 fn atan2_upper(y: f32, x: f32) -> f32 {
     let small = min(y, abs(x));
     let large = max(y, abs(x));

@@ -2,7 +2,8 @@
 
 use crate::Real;
 use crate::inertia::solve_m;
-use crate::math::{Vec6, add6, dot6, ld3, ld6, st6};
+use crate::math::ld3;
+use crate::spatial::{Vec6, add6, dot6, ld6, st6};
 use kiloworld_layout::{Data, Model};
 
 /// Sum of the smooth forces and what it accelerates (`mj_fwdAcceleration`).

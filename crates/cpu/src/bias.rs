@@ -1,7 +1,8 @@
 //! Stage `bias`: Coriolis, centrifugal and gravitational forces. Twin: `shaders/bias.wgsl`.
 
 use crate::Real;
-use crate::math::{add6, cross_force, dot6, inert_mul, ld3, ld6, ld10, scale6, st6, zero6};
+use crate::math::ld3;
+use crate::spatial::{add6, cross_force, dot6, inert_mul, ld6, ld10, scale6, st6, zero6};
 use kiloworld_layout::consts::disable;
 use kiloworld_layout::{Data, Model};
 

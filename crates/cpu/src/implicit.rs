@@ -6,7 +6,8 @@
 use crate::Real;
 use crate::actuation::{actuator_disabled, actuator_gain_rate};
 use crate::inertia::{factor_m, mul_row, solve_m};
-use crate::math::{Mat3, Vec3, ld3, ld9, ld10};
+use crate::math::{Mat3, Vec3, ld3, ld9};
+use crate::spatial::ld10;
 use kiloworld_layout::consts::{disable, integrator, jnt};
 use kiloworld_layout::{Data, Model};
 

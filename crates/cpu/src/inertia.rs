@@ -5,7 +5,7 @@
 //! dofs below dof i are the `dof_descnum[i]` next ones. LᵀDL has no fill-in.
 
 use crate::Real;
-use crate::math::{dot6, inert_add, inert_mul, ld6, ld10, st10};
+use crate::spatial::{dot6, inert_add, inert_mul, ld6, ld10, st10};
 use kiloworld_layout::{Data, Model};
 
 /// Composite inertias, M, its factor (`mj_makeM`, `mj_factorM`).
@@ -118,6 +118,7 @@ fn solve_down<T: Real>(m: &Model<T>, ld: &[T], diag_inv: &[T], x: &mut [T], i: u
 }
 
 /// `y` = M `x` for a matrix of M's sparsity.
+// CPU only: kernels write it out for their matrix
 pub fn mul_m<T: Real>(m: &Model<T>, a: &[T], x: &[T], y: &mut [T]) {
     for i in 0..m.size.nv {
         y[i] = mul_row(m, a, x, i);
@@ -125,6 +126,7 @@ pub fn mul_m<T: Real>(m: &Model<T>, a: &[T], x: &[T], y: &mut [T]) {
 }
 
 /// Element `i` of M `x`: the row, then the column below.
+// CPU only: kernels write it out for their matrix
 #[inline(always)]
 pub fn mul_row<T: Real>(m: &Model<T>, a: &[T], x: &[T], i: usize) -> T {
     let (adr, n) = (m.M_rowadr[i] as usize, m.M_rownnz[i] as usize);

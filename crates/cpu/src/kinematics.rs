@@ -2,9 +2,9 @@
 
 use crate::Real;
 use crate::math::{
-    Quat, Vec3, Vec6, axis_angle_to_quat, inert_at, ld3, ld4, ld9, quat_mul, quat_normalize, quat_rotate, quat_to_mat,
-    st3, st4, st6, st9, st10, zero6,
+    Quat, Vec3, axis_angle_to_quat, ld3, ld4, ld9, quat_mul, quat_normalize, quat_rotate, quat_to_mat, st3, st4, st9,
 };
+use crate::spatial::{Vec6, inert_at, st6, st10, zero6};
 use crate::two_float::tf_add3;
 use kiloworld_layout::consts::{MINVAL, jnt};
 use kiloworld_layout::{Data, Model};

@@ -2,7 +2,8 @@
 
 use crate::Real;
 use crate::kinematics::qpos_quat;
-use crate::math::{Vec3, Vec6, dot6, ld3, ld6, quat_conj, quat_mul, quat_normalize, quat_to_vel};
+use crate::math::{Vec3, ld3, quat_conj, quat_mul, quat_normalize, quat_to_vel};
+use crate::spatial::{Vec6, dot6, ld6};
 use kiloworld_layout::consts::{disable, jnt};
 use kiloworld_layout::{Data, Model};
 

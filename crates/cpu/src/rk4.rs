@@ -4,8 +4,9 @@
 //! of u, not the angular velocity. That keeps fourth order on ball and free joints.
 
 use crate::Real;
-use crate::integrate::{joint_advance, joint_rate};
-use crate::math::{Vec3, Vec6};
+use crate::joints::{joint_advance, joint_rate};
+use crate::math::Vec3;
+use crate::spatial::Vec6;
 use kiloworld_layout::consts::jnt;
 use kiloworld_layout::{Data, Model};
 

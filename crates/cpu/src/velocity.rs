@@ -1,7 +1,7 @@
 //! Stage `velocity`: body velocities, rates of the motion axes, tendon and actuator velocities. Twin: `shaders/velocity.wgsl`.
 
 use crate::Real;
-use crate::math::{add6, cross_motion, ld6, scale6, st6, zero6};
+use crate::spatial::{add6, cross_motion, ld6, scale6, st6, zero6};
 use crate::transmission::actuator_dofs;
 use kiloworld_layout::consts::jnt;
 use kiloworld_layout::{Data, Model};

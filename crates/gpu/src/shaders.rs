@@ -14,6 +14,9 @@ macro_rules! shaders {
 /// Every file of `shaders/` by its stem, sorted.
 pub const SHADERS: &[(&str, &str)] = shaders! {
     // one a line, sorted
+    "acceleration"
+    "actuation"
+    "bias"
     "collide_box"
     "collide_capsule"
     "collide_plane"
@@ -26,17 +29,27 @@ pub const SHADERS: &[(&str, &str)] = shaders! {
     "constraint_equality"
     "constraint_row"
     "contact_set"
+    "implicit"
+    "inertia"
+    "integrate"
+    "joints"
+    "kinematics"
     "lanes"
     "linesearch"
     "math"
+    "passive"
     "reference"
+    "rk4"
     "rows"
     "solver"
     "solver_init"
     "solver_iter"
     "solver_matrix"
     "solver_vector"
+    "spatial"
+    "transmission"
     "two_float"
+    "velocity"
 };
 
 /// The environment variable that names a folder to read shaders from.

@@ -1,0 +1,196 @@
+// The next state, and the check of what it writes.
+//
+// The state at the start of the step is kept in int_q*, int_act; a world whose next state would not be finite goes back to
+// it and is frozen. All lanes pass all barriers, also those of frozen worlds.
+import package::layout::{
+    DISABLE_ACTUATION, DISABLE_DAMPER, DISABLE_EULERDAMP, INTEGRATOR_EULER, INTEGRATOR_RK4, LANES, NA, NBODY, NJNT, NQ, NU,
+    NV, OPT_DISABLEFLAGS, OPT_INTEGRATOR, STATUS_BAD_CTRL, STATUS_FROZEN, STATUS_NONFINITE, WORLDS_PER_GROUP, dispatch_arg,
+    ld_act, ld_act_dot, ld_actuator_actadr, ld_ctrl, ld_int_act, ld_int_dacc, ld_int_dact, ld_int_qpos, ld_int_qpos_lo,
+    ld_int_qvel, ld_opt_timestep, ld_qacc, ld_qfrc_applied, ld_qpos, ld_qpos_lo, ld_qvel, ld_status, ld_time,
+    ld_xfrc_applied, st_act, st_int_act, st_int_dacc, st_int_dact, st_int_dvel, st_int_qpos, st_int_qpos_lo, st_int_qvel,
+    st_qacc_warmstart, st_qpos, st_qpos_lo, st_qvel, st_status, st_time, world_of,
+};
+import package::actuation::{actuator_disabled, next_activation};
+import package::implicit::{implicit};
+import package::joints::{RATE_DVEL, joint_advance, joint_rate};
+import package::math::{sync};
+import package::rk4::{rk4_stage};
+
+// Bits of a magnitude: compilers may take comparisons for never NaN.
+const BITS_INFINITE: u32 = 0x7f800000u;
+const BITS_MAXVAL: u32 = 0x501502f9u;
+
+// Something bad was seen, a flag a world of the group.
+var<workgroup> integrate_flag: array<atomic<u32>, WORLDS_PER_GROUP>;
+
+@compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
+    integrate(world_of(group, local), local.x, dispatch_arg());
+}
+
+// Advances a world (mj_Euler, mj_implicit); `sub` is the substage of mj_RungeKutta.
+fn integrate(w: u32, lane: u32, sub: u32) {
+    let slot = w % WORLDS_PER_GROUP;
+    if lane == 0u {
+        atomicStore(&integrate_flag[slot], 0u);
+    }
+    sync();
+    if sub == 0u {
+        check_input(w, lane);
+        save_state(w, lane);
+    }
+    sync();
+    if lane == 0u && atomicLoad(&integrate_flag[slot]) != 0u {
+        st_status(w, ld_status(w) | STATUS_BAD_CTRL);
+    }
+    sync();
+    let frozen = (ld_status(w) & STATUS_FROZEN) != 0;
+    if frozen {
+        // frozen while the substages ran: by too many contacts or rows
+        restore_state(w, lane);
+    }
+    if OPT_INTEGRATOR == INTEGRATOR_RK4 {
+        rk4_stage(w, lane, sub, frozen);
+    } else {
+        step_rates(w, lane);
+    }
+    sync();
+    if !frozen && (OPT_INTEGRATOR != INTEGRATOR_RK4 || sub == 3u) {
+        advance(w, lane);
+    }
+    sync();
+    let last = !frozen && (OPT_INTEGRATOR != INTEGRATOR_RK4 || sub == 3u);
+    if last {
+        state_bad(w, lane);
+    }
+    sync();
+    if last {
+        if atomicLoad(&integrate_flag[slot]) != 0u {
+            restore_state(w, lane);
+            if lane == 0u {
+                st_status(w, ld_status(w) | STATUS_NONFINITE);
+            }
+        } else {
+            if lane == 0u {
+                st_time(w, ld_time(w) + ld_opt_timestep(w));
+            }
+            for (var i = lane; i < NV; i += LANES) {
+                st_qacc_warmstart(w, i, ld_qacc(w, i));
+            }
+        }
+    }
+}
+
+// The magnitude's bits reach the bound.
+// GPU only: Rust compares
+fn reaches(x: f32, bound: u32) -> bool {
+    return (bitcast<u32>(x) & 0x7fffffffu) >= bound;
+}
+
+// Flags a world whose controls or applied forces are not finite.
+fn check_input(w: u32, lane: u32) {
+    var bad = false;
+    for (var a = lane; a < NU; a += LANES) {
+        bad |= reaches(ld_ctrl(w, a), BITS_INFINITE);
+    }
+    for (var i = lane; i < NV; i += LANES) {
+        bad |= reaches(ld_qfrc_applied(w, i), BITS_INFINITE);
+    }
+    for (var b = lane; b < NBODY; b += LANES) {
+        let force = ld_xfrc_applied(w, b);
+        for (var k = 0u; k < 3u; k++) {
+            bad |= reaches(force.r[k], BITS_INFINITE) || reaches(force.t[k], BITS_INFINITE);
+        }
+    }
+    if bad {
+        atomicStore(&integrate_flag[w % WORLDS_PER_GROUP], 1u);
+    }
+}
+
+// Keeps the state at the start of the step.
+fn save_state(w: u32, lane: u32) {
+    for (var q = lane; q < NQ; q += LANES) {
+        st_int_qpos(w, q, ld_qpos(w, q));
+        st_int_qpos_lo(w, q, ld_qpos_lo(w, q));
+    }
+    for (var i = lane; i < NV; i += LANES) {
+        st_int_qvel(w, i, ld_qvel(w, i));
+    }
+    for (var k = lane; k < NA; k += LANES) {
+        st_int_act(w, k, ld_act(w, k));
+    }
+}
+
+// Goes back to the state at the start of the step.
+fn restore_state(w: u32, lane: u32) {
+    for (var q = lane; q < NQ; q += LANES) {
+        st_qpos(w, q, ld_int_qpos(w, q));
+        st_qpos_lo(w, q, ld_int_qpos_lo(w, q));
+    }
+    for (var i = lane; i < NV; i += LANES) {
+        st_qvel(w, i, ld_int_qvel(w, i));
+    }
+    for (var k = lane; k < NA; k += LANES) {
+        st_act(w, k, ld_int_act(w, k));
+    }
+}
+
+// Rates of a single-step integrator: acceleration, the velocity after it, activation rates.
+fn step_rates(w: u32, lane: u32) {
+    if OPT_INTEGRATOR == INTEGRATOR_EULER && (OPT_DISABLEFLAGS & (DISABLE_EULERDAMP | DISABLE_DAMPER)) != 0 {
+        for (var i = lane; i < NV; i += LANES) {
+            st_int_dacc(w, i, ld_qacc(w, i));
+        }
+    } else {
+        implicit(w, lane);
+    }
+    sync();
+    for (var i = lane; i < NV; i += LANES) {
+        st_int_dvel(w, i, ld_int_qvel(w, i) + ld_opt_timestep(w) * ld_int_dacc(w, i));
+    }
+    for (var k = lane; k < NA; k += LANES) {
+        st_int_dact(w, k, ld_act_dot(w, k));
+    }
+}
+
+// The state after one step at the rates int_d* (mj_advance).
+fn advance(w: u32, lane: u32) {
+    let h = ld_opt_timestep(w);
+    for (var i = lane; i < NV; i += LANES) {
+        st_qvel(w, i, ld_int_qvel(w, i) + h * ld_int_dacc(w, i));
+    }
+    for (var j = lane; j < NJNT; j += LANES) {
+        joint_advance(w, j, joint_rate(w, RATE_DVEL, j), h);
+    }
+    for (var a = lane; a < NU; a += LANES) {
+        actuator_advance(w, a);
+    }
+}
+
+// Activation of an actuator after the step.
+fn actuator_advance(w: u32, a: u32) {
+    if ld_actuator_actadr(w, a) < 0 || (OPT_DISABLEFLAGS & DISABLE_ACTUATION) != 0 {
+        return;
+    }
+    let k = u32(ld_actuator_actadr(w, a));
+    let rate = select(ld_int_dact(w, k), 0.0, actuator_disabled(w, a));
+    st_act(w, k, next_activation(w, a, ld_int_act(w, k), rate));
+}
+
+// Flags a world whose state or acceleration is not finite, or larger than anything sane (mj_checkPos, mj_checkVel,
+// mj_checkAcc).
+fn state_bad(w: u32, lane: u32) {
+    var bad = false;
+    for (var q = lane; q < NQ; q += LANES) {
+        bad |= reaches(ld_qpos(w, q), BITS_MAXVAL);
+    }
+    for (var i = lane; i < NV; i += LANES) {
+        bad |= reaches(ld_qvel(w, i), BITS_MAXVAL) || reaches(ld_qacc(w, i), BITS_MAXVAL);
+    }
+    for (var k = lane; k < NA; k += LANES) {
+        bad |= reaches(ld_act(w, k), BITS_MAXVAL);
+    }
+    if bad {
+        atomicStore(&integrate_flag[w % WORLDS_PER_GROUP], 1u);
+    }
+}
