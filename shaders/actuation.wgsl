@@ -1,6 +1,6 @@
 // Activation rates and actuator forces.
 import package::layout::{
-    BIAS_AFFINE, DISABLE_ACTUATION, DISABLE_CLAMPCTRL, DYN_TYPE_FILTEREXACT, DYN_TYPE_INTEGRATOR, GAIN_AFFINE, JNT_SLIDE,
+    BIAS_AFFINE, DISABLE_ACTUATION, DISABLE_CLAMPCTRL, DYN_FILTEREXACT, DYN_INTEGRATOR, GAIN_AFFINE, JNT_SLIDE,
     LANES, MINVAL, NU, NV, OPT_DISABLEACTUATOR, OPT_DISABLEFLAGS, TRN_TENDON, WORLDS_PER_GROUP, ld_act, ld_act_dot,
     ld_actuator_actadr, ld_actuator_actearly, ld_actuator_actlimited, ld_actuator_actrange, ld_actuator_biasprm,
     ld_actuator_biastype, ld_actuator_ctrllimited, ld_actuator_ctrlrange, ld_actuator_dynprm, ld_actuator_dyntype,
@@ -54,7 +54,7 @@ fn actuator(w: u32, a: u32) {
         var rate = 0.0;
         if ACTUATION_ON {
             rate = ctrl;
-            if ld_actuator_dyntype(w, a) != DYN_TYPE_INTEGRATOR {
+            if ld_actuator_dyntype(w, a) != DYN_INTEGRATOR {
                 rate = (ctrl - ld_act(w, u32(adr))) / filter_tau(w, a);
             }
         }
@@ -108,7 +108,7 @@ fn filter_tau(w: u32, a: u32) -> f32 {
 fn next_activation(w: u32, a: u32, act: f32, act_dot: f32) -> f32 {
     let h = ld_opt_timestep(w);
     var next = act + act_dot * h;
-    if ld_actuator_dyntype(w, a) == DYN_TYPE_FILTEREXACT {
+    if ld_actuator_dyntype(w, a) == DYN_FILTEREXACT {
         let tau = filter_tau(w, a);
         next = act + act_dot * tau * (1.0 - exp(-h / tau));
     }

@@ -172,9 +172,11 @@ fn factor_h(w: u32, lane: u32) {
     }
     for (var i = lane; i < NV; i += LANES) {
         let adr = u32(ld_M_rowadr(w, i));
-        let end = adr + u32(ld_M_rownnz(w, i)) - 1u;
+        let end = adr + u32(ld_M_rownnz(w, i));
+        let s = ld_int_HDiagInv(w, i);
+        // see scale_row
         for (var k = adr; k < end; k++) {
-            st_int_H(w, k, ld_int_H(w, k) * ld_int_HDiagInv(w, i));
+            st_int_H(w, k, ld_int_H(w, k) * select(s, 1.0, k + 1u == end));
         }
     }
 }

@@ -50,11 +50,11 @@ fn body_composite(w: u32, b: u32) {
 fn mass_row(w: u32, i: u32) {
     let force = inert_mul(ld10_crb(w, u32(ld_dof_bodyid(w, i))), ld_cdof(w, i));
     let adr = u32(ld_M_rowadr(w, i));
-    let last = u32(ld_M_rownnz(w, i)) - 1u;
-    for (var k = 0u; k < last; k++) {
-        st_M(w, adr + k, dot6(ld_cdof(w, u32(ld_M_colind(w, adr + k))), force));
+    let end = adr + u32(ld_M_rownnz(w, i));
+    for (var k = adr; k < end; k++) {
+        st_M(w, k, dot6(ld_cdof(w, u32(ld_M_colind(w, k))), force));
     }
-    st_M(w, adr + last, dot6(ld_cdof(w, i), force) + ld_dof_armature(w, i));
+    st_M(w, end - 1u, ld_M(w, end - 1u) + ld_dof_armature(w, i));
 }
 
 // Factors M into qLD: LT D L, with D on the diagonal and 1/D in qLDiagInv. The lanes share the entries of a level's rows.
@@ -89,12 +89,14 @@ fn factor_row(w: u32, i: u32, k: u32) {
     }
 }
 
-// Row i of L from that of D L; D stays on the diagonal.
+// Row i of L from that of D L; D stays on the diagonal. (llvmpipe leaves the loop over the rows when an inner loop that
+// stores runs zero times: so the diagonal takes part, with a factor of 1.)
 fn scale_row(w: u32, i: u32) {
     let adr = u32(ld_M_rowadr(w, i));
-    let end = adr + u32(ld_M_rownnz(w, i)) - 1u;
+    let end = adr + u32(ld_M_rownnz(w, i));
+    let s = ld_qLDiagInv(w, i);
     for (var k = adr; k < end; k++) {
-        st_qLD(w, k, ld_qLD(w, k) * ld_qLDiagInv(w, i));
+        st_qLD(w, k, ld_qLD(w, k) * select(s, 1.0, k + 1u == end));
     }
 }
 

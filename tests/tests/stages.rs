@@ -20,22 +20,52 @@ fn stage(call: impl Into<Call>, edit: impl Fn(&mut Model<f64>) + Copy, faults: &
 
 #[test]
 fn kinematics() {
-    stage(Stage::Kinematics, as_it_is, &[]);
+    stage(
+        Stage::Kinematics,
+        as_it_is,
+        &[
+            ("humanoid", "kinematics", "quat_mul(quat, turn)", "quat_mul(turn, quat)"),
+            ("humanoid", "kinematics", "arm - quat_rotate(quat, ld_jnt_pos(w, j))", "vec3<f32>(0.0)"),
+            ("mix", "kinematics", "- ld_qpos0(w, a)) + ld_qpos_lo", "+ ld_qpos0(w, a)) + ld_qpos_lo"),
+        ],
+    );
 }
 
 #[test]
 fn com_pos() {
-    stage(Stage::ComPos, as_it_is, &[]);
+    stage(
+        Stage::ComPos,
+        as_it_is,
+        &[
+            ("humanoid", "kinematics", "cross(axis, offset)", "cross(offset, axis)"),
+            ("humanoid", "kinematics", "let solid = select(1.0, 0.0, b == 0u);", "let solid = 1.001;"),
+            ("ant", "kinematics", "ld_body_subtreemass(w, c);", "ld_body_mass(w, c);"),
+        ],
+    );
 }
 
 #[test]
 fn transmission() {
-    stage(Stage::Transmission, as_it_is, &[]);
+    stage(
+        Stage::Transmission,
+        as_it_is,
+        &[
+            ("mix", "transmission", "dot(quat_to_vel(quat), turn)", "quat_to_vel(quat)[0]"),
+            ("humanoid", "transmission", "st_actuator_moment(w, a, i, gear.r[0]);", "st_actuator_moment(w, a, i, 1.0);"),
+        ],
+    );
 }
 
 #[test]
 fn inertia() {
-    stage(Stage::Inertia, as_it_is, &[]);
+    stage(
+        Stage::Inertia,
+        as_it_is,
+        &[
+            ("humanoid", "inertia", "+ ld_dof_armature(w, i)", "+ 0.0"),
+            ("humanoid", "inertia", "for (var below = i + 1u; below < end; below++) {\n        let row", "for (var below = i + 2u; below < end; below++) {\n        let row"),
+        ],
+    );
 }
 
 #[test]
@@ -81,17 +111,38 @@ fn constraint() {
 
 #[test]
 fn velocity() {
-    stage(Stage::Velocity, as_it_is, &[]);
+    stage(
+        Stage::Velocity,
+        as_it_is,
+        &[
+            ("humanoid", "velocity", "cross_motion(carried, axis)", "cross_motion(vel, axis)"),
+            ("mix", "velocity", "select(1u, 3u, kind == JNT_FREE || kind == JNT_BALL)", "select(1u, 3u, kind == JNT_FREE)"),
+        ],
+    );
 }
 
 #[test]
 fn passive() {
-    stage(Stage::Passive, as_it_is, &[]);
+    stage(
+        Stage::Passive,
+        as_it_is,
+        &[
+            ("mix", "passive", "quat_mul(rest, quat_normalize(qpos_quat(w, q)))", "quat_normalize(qpos_quat(w, q))"),
+            ("mix", "passive", "select(gravcomp, 0.0, by_actuators)", "0.0"),
+        ],
+    );
 }
 
 #[test]
 fn bias() {
-    stage(Stage::Bias, as_it_is, &[]);
+    stage(
+        Stage::Bias,
+        as_it_is,
+        &[
+            ("humanoid", "bias", "cross_force(vel, inert_mul(inert, vel))", "zero6()"),
+            ("humanoid", "bias", "acc.t = -ld_opt_gravity(w)", "acc.t = ld_opt_gravity(w)"),
+        ],
+    );
 }
 
 #[test]
@@ -113,12 +164,26 @@ fn reference() {
 
 #[test]
 fn actuation() {
-    stage(Stage::Actuation, as_it_is, &[]);
+    stage(
+        Stage::Actuation,
+        as_it_is,
+        &[
+            ("mix", "actuation", "force = min(max(force, range[0]), range[1]);\n    }\n    st_actuator_force", "}\n    st_actuator_force"),
+            ("mix", "actuation", "(ctrl - ld_act(w, u32(adr))) / filter_tau(w, a)", "ctrl / filter_tau(w, a)"),
+        ],
+    );
 }
 
 #[test]
 fn acceleration() {
-    stage(Stage::Acceleration, as_it_is, &[]);
+    stage(
+        Stage::Acceleration,
+        as_it_is,
+        &[
+            ("humanoid", "inertia", "ld_qacc_smooth(w, i) * ld_qLDiagInv(w, i)", "ld_qacc_smooth(w, i)"),
+            ("humanoid", "acceleration", "cross(ld_xipos(w, b) - com, applied.r)", "vec3<f32>(0.0)"),
+        ],
+    );
 }
 
 /// A fixed number of iterations, as on the device; enough for every state to converge.

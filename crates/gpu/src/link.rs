@@ -1,6 +1,6 @@
 //! Links shader files into one text: `import package::module::{a, b};`, a subset of WESL, names left as they are.
 
-use kiloworld_layout::wgsl::{LayoutModule, PRELUDE_NAMES};
+use kiloworld_layout::wgsl::LayoutModule;
 use std::collections::BTreeSet;
 
 /// Why files do not link.
@@ -129,28 +129,103 @@ pub fn declared(source: &str) -> BTreeSet<String> {
     out
 }
 
-/// Links the file `entry` with all that it imports. `find` gives the text of a module; `layout` is the generated one, of
-/// which only what is imported is taken, since compile time grows with the text.
+/// A declaration at the top level of a file, with the comments and attributes above it.
+struct Declaration {
+    name: String,
+    /// first and last line, from 0
+    lines: (usize, usize),
+}
+
+/// The declarations of a file. A declaration begins at the left edge and ends with a line that starts with `}` or, where it
+/// has no body, with the first line that ends in `;` or `}`.
+fn declarations(body: &str) -> Vec<Declaration> {
+    let (mut out, mut start, mut name) = (Vec::new(), None::<usize>, None::<String>);
+    for (i, line) in body.lines().enumerate() {
+        if name.is_none() {
+            if line.trim().is_empty() {
+                start = None;
+                continue;
+            }
+            start = start.or(Some(i));
+            name = declared(line).pop_first();
+        }
+        let code = line.split("//").next().unwrap_or("").trim_end();
+        let ends =
+            if line.starts_with(char::is_whitespace) { false } else { code.ends_with(';') || code.ends_with('}') };
+        if let (true, Some(first), Some(known)) = (ends, start, &name) {
+            out.push(Declaration { name: known.clone(), lines: (first, i) });
+            (start, name) = (None, None);
+        }
+    }
+    out
+}
+
+/// Words of a text, comments left out.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .flat_map(|l| l.split("//").next().unwrap_or("").split(|c: char| !c.is_alphanumeric() && c != '_'))
+        .filter(|w| !w.is_empty())
+}
+
+/// Leaves of the imported files only what the entry file needs, directly or through others; lines keep their places.
+fn prune(done: &mut [(String, String)]) {
+    let Some(((_, entry), imported)) = done.split_last_mut() else { return };
+    let all: Vec<(usize, Declaration)> = imported
+        .iter()
+        .enumerate()
+        .flat_map(|(f, (_, body))| declarations(body).into_iter().map(move |d| (f, d)))
+        .collect();
+    let text = |(f, d): &(usize, Declaration)| -> String {
+        imported[*f].1.lines().skip(d.lines.0).take(d.lines.1 + 1 - d.lines.0).collect::<Vec<_>>().join("\n")
+    };
+    let mut open: Vec<String> = words(entry).map(str::to_owned).collect();
+    let mut kept = BTreeSet::new();
+    while let Some(word) = open.pop() {
+        // entry points are not called
+        let found = all.iter().position(|(_, d)| d.name == word && word != "main" && !word.starts_with("main_"));
+        if let Some(k) = found
+            && kept.insert(k)
+        {
+            open.extend(words(&text(&all[k])).map(str::to_owned));
+        }
+    }
+    let mut keep: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); imported.len()];
+    for k in kept {
+        let (f, d) = &all[k];
+        keep[*f].extend(d.lines.0..=d.lines.1);
+    }
+    for ((_, body), keep) in imported.iter_mut().zip(keep) {
+        let lines = body.lines().enumerate().map(|(i, l)| if keep.contains(&i) { l } else { "" });
+        *body = lines.flat_map(|l| [l, "\n"]).collect();
+    }
+}
+
+/// Links the file `entry` with what it imports. `find` gives the text of a module; `layout` is the generated one. Of both
+/// only what is used is taken, since compile time grows with the text.
 pub fn link<'a>(
     entry: &str,
     find: &dyn Fn(&str) -> Option<&'a str>,
     layout: &LayoutModule,
 ) -> Result<Linked, LinkError> {
-    let mut linker = Linker { find, layout, wanted: BTreeSet::new(), done: Vec::new(), open: Vec::new() };
+    let mut linker = Linker { find, layout, done: Vec::new(), open: Vec::new() };
     let source = find(entry).ok_or_else(|| LinkError::NoEntry(entry.to_owned()))?;
     linker.visit(entry, source)?;
+    let mut done = linker.done;
+    prune(&mut done);
+    let used: BTreeSet<&str> = done.iter().flat_map(|(_, body)| words(body)).collect();
+    let items = layout.items.iter().filter(|i| used.contains(i.name.as_str()));
+    let wanted: BTreeSet<&str> = items.flat_map(|i| i.needs.as_deref().into_iter().chain([i.name.as_str()])).collect();
     let mut text = layout.prelude.clone();
-    layout.items.iter().filter(|i| linker.wanted.contains(&i.name)).for_each(|i| text.push_str(&i.text));
+    layout.items.iter().filter(|i| wanted.contains(i.name.as_str())).for_each(|i| text.push_str(&i.text));
     let mut out = Linked { text: String::new(), chunks: Vec::new() };
     out.push("layout", 1, &text);
-    linker.done.iter().for_each(|(module, body)| out.push(&format!("shaders/{module}.wgsl"), 1, body));
+    done.iter().for_each(|(module, body)| out.push(&format!("shaders/{module}.wgsl"), 1, body));
     Ok(out)
 }
 
 struct Linker<'f, 'a> {
     find: &'f dyn Fn(&str) -> Option<&'a str>,
     layout: &'f LayoutModule,
-    wanted: BTreeSet<String>,
     done: Vec<(String, String)>,
     open: Vec<String>,
 }
@@ -169,10 +244,8 @@ impl Linker<'_, '_> {
             };
             if from == "layout" {
                 for name in &names {
-                    match self.layout.item(name) {
-                        Some(item) => self.wanted.extend(item.needs.iter().cloned().chain([name.clone()])),
-                        None if PRELUDE_NAMES.contains(&name.as_str()) => {}
-                        None => return Err(unknown(name)),
+                    if !self.layout.has(name) {
+                        return Err(unknown(name));
                     }
                 }
                 continue;
@@ -215,15 +288,16 @@ mod tests {
         let files = [
             (
                 "a",
-                "// a\nimport package::b::{f, K};\nimport package::c::g;\nimport package::layout::{ld_qpos};\nfn a() {}\n",
+                "// a\nimport package::b::{f, K};\nimport package::c::g;\nimport package::layout::{ld_qpos};\nfn a() {}\nfn u() { f(K); g(ld_qpos(0u, 0u)); }\n",
             ),
-            ("b", "// b\nimport package::c::{g};\nfn f() {}\nconst K = 1;\n"),
-            ("c", "// c\n\nfn g() {}\n"),
+            ("b", "// b\nimport package::c::{g};\nfn f() {}\nconst K = 1;\n// no one's\nfn spare() {\n}\n"),
+            ("c", "// c\n\nfn g() {}\n@compute @workgroup_size(1)\nfn main() {\n}\n"),
         ];
         let linked = run("a", &files).expect("links");
         assert_eq!(linked.text.matches("fn g()").count(), 1);
         assert!(linked.text.contains("fn ld_qpos") && linked.text.contains("const AT_QPOS:"));
         assert!(!linked.text.contains("fn st_qpos") && !linked.text.contains("import"));
+        assert!(linked.text.contains("const K") && !linked.text.contains("spare") && !linked.text.contains("main"));
         let line = linked.text.lines().position(|l| l == "fn a() {}").expect("there") + 1;
         assert_eq!(linked.origin(line), ("shaders/a.wgsl", 5));
         let line = linked.text.lines().position(|l| l == "fn g() {}").expect("there") + 1;
