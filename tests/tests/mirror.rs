@@ -122,9 +122,7 @@ fn imports_are_what_is_used() {
                 || files.iter().any(|(s, t)| s != stem && declared(t).contains(w) && w != "main")
         };
         // a local may be called as another file's function: only calls, constants and types count
-        let called = |w: &str| {
-            body.contains(&format!("{w}(")) || w.chars().all(|c| c.is_uppercase() || c.is_numeric() || c == '_')
-        };
+        let called = |w: &str| calls(&body, w) || w.chars().all(|c| c.is_uppercase() || c.is_numeric() || c == '_');
         for name in used.iter().filter(|w| !own.contains(**w) && !imported.contains(**w) && elsewhere(w) && called(w)) {
             faults.push(format!("{stem}: `{name}` is used and not imported"));
         }
@@ -133,6 +131,12 @@ fn imports_are_what_is_used() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The text calls a function of that name.
+fn calls(text: &str, name: &str) -> bool {
+    let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(&format!("{name}(")).any(|(i, _)| !text[..i].ends_with(part_of_name))
 }
 
 /// What follows the last import.

@@ -24,9 +24,9 @@ fn kinematics() {
         Stage::Kinematics,
         as_it_is,
         &[
-            ("humanoid", "kinematics", "quat_mul(quat, turn)", "quat_mul(turn, quat)"),
-            ("humanoid", "kinematics", "arm - quat_rotate(quat, ld_jnt_pos(w, j))", "vec3<f32>(0.0)"),
-            ("mix", "kinematics", "- ld_qpos0(w, a)) + ld_qpos_lo", "+ ld_qpos0(w, a)) + ld_qpos_lo"),
+            ("smooth_rk4", "kinematics", "quat_mul(quat, turn)", "quat_mul(turn, quat)"),
+            ("smooth_rk4", "kinematics", "arm - quat_rotate(quat, ld_jnt_pos(w, j))", "vec3<f32>(0.0)"),
+            ("smooth_rk4", "kinematics", "ld_qpos(w, a) - ld_qpos0(w, a));", "ld_qpos(w, a));"),
         ],
     );
 }
@@ -37,9 +37,9 @@ fn com_pos() {
         Stage::ComPos,
         as_it_is,
         &[
-            ("humanoid", "kinematics", "cross(axis, offset)", "cross(offset, axis)"),
-            ("humanoid", "kinematics", "let solid = select(1.0, 0.0, b == 0u);", "let solid = 1.001;"),
-            ("ant", "kinematics", "ld_body_subtreemass(w, c);", "ld_body_mass(w, c);"),
+            ("smooth_rk4", "kinematics", "cross(axis, offset)", "cross(offset, axis)"),
+            ("smooth_rk4", "kinematics", "let solid = select(1.0, 0.0, b == 0u);", "let solid = 1.001;"),
+            ("smooth_rk4", "kinematics", "ld_body_subtreemass(w, c);", "ld_body_mass(w, c);"),
         ],
     );
 }
@@ -51,7 +51,12 @@ fn transmission() {
         as_it_is,
         &[
             ("mix", "transmission", "dot(quat_to_vel(quat), turn)", "quat_to_vel(quat)[0]"),
-            ("humanoid", "transmission", "st_actuator_moment(w, a, i, gear.r[0]);", "st_actuator_moment(w, a, i, 1.0);"),
+            (
+                "smooth_rk4",
+                "transmission",
+                "st_actuator_moment(w, a, i, gear.r[0]);",
+                "st_actuator_moment(w, a, i, 1.0);",
+            ),
         ],
     );
 }
@@ -62,8 +67,13 @@ fn inertia() {
         Stage::Inertia,
         as_it_is,
         &[
-            ("humanoid", "inertia", "+ ld_dof_armature(w, i)", "+ 0.0"),
-            ("humanoid", "inertia", "for (var below = i + 1u; below < end; below++) {\n        let row", "for (var below = i + 2u; below < end; below++) {\n        let row"),
+            ("smooth_rk4", "inertia", "+ ld_dof_armature(w, i)", "+ 0.0"),
+            (
+                "smooth_rk4",
+                "inertia",
+                "for (var below = i + 1u; below < end; below++) {\n        let row",
+                "for (var below = i + 2u; below < end; below++) {\n        let row",
+            ),
         ],
     );
 }
@@ -115,8 +125,13 @@ fn velocity() {
         Stage::Velocity,
         as_it_is,
         &[
-            ("humanoid", "velocity", "cross_motion(carried, axis)", "cross_motion(vel, axis)"),
-            ("mix", "velocity", "select(1u, 3u, kind == JNT_FREE || kind == JNT_BALL)", "select(1u, 3u, kind == JNT_FREE)"),
+            ("smooth_rk4", "velocity", "cross_motion(carried, axis)", "cross_motion(vel, axis)"),
+            (
+                "mix",
+                "velocity",
+                "select(1u, 3u, kind == JNT_FREE || kind == JNT_BALL)",
+                "select(1u, 3u, kind == JNT_FREE)",
+            ),
         ],
     );
 }
@@ -127,7 +142,7 @@ fn passive() {
         Stage::Passive,
         as_it_is,
         &[
-            ("mix", "passive", "quat_mul(rest, quat_normalize(qpos_quat(w, q)))", "quat_normalize(qpos_quat(w, q))"),
+            ("mix", "passive", "-stiffness * turn[k]", "stiffness * turn[k]"),
             ("mix", "passive", "select(gravcomp, 0.0, by_actuators)", "0.0"),
         ],
     );
@@ -139,8 +154,8 @@ fn bias() {
         Stage::Bias,
         as_it_is,
         &[
-            ("humanoid", "bias", "cross_force(vel, inert_mul(inert, vel))", "zero6()"),
-            ("humanoid", "bias", "acc.t = -ld_opt_gravity(w)", "acc.t = ld_opt_gravity(w)"),
+            ("smooth_rk4", "bias", "cross_force(vel, inert_mul(inert, vel))", "zero6()"),
+            ("smooth_rk4", "bias", "acc.t = -ld_opt_gravity(w)", "acc.t = ld_opt_gravity(w)"),
         ],
     );
 }
@@ -168,7 +183,12 @@ fn actuation() {
         Stage::Actuation,
         as_it_is,
         &[
-            ("mix", "actuation", "force = min(max(force, range[0]), range[1]);\n    }\n    st_actuator_force", "}\n    st_actuator_force"),
+            (
+                "mix",
+                "actuation",
+                "force = min(max(force, range[0]), range[1]);\n    }\n    st_actuator_force",
+                "}\n    st_actuator_force",
+            ),
             ("mix", "actuation", "(ctrl - ld_act(w, u32(adr))) / filter_tau(w, a)", "ctrl / filter_tau(w, a)"),
         ],
     );
@@ -180,8 +200,8 @@ fn acceleration() {
         Stage::Acceleration,
         as_it_is,
         &[
-            ("humanoid", "inertia", "ld_qacc_smooth(w, i) * ld_qLDiagInv(w, i)", "ld_qacc_smooth(w, i)"),
-            ("humanoid", "acceleration", "cross(ld_xipos(w, b) - com, applied.r)", "vec3<f32>(0.0)"),
+            ("smooth_rk4", "inertia", "ld_qacc_smooth(w, i) * ld_qLDiagInv(w, i)", "ld_qacc_smooth(w, i)"),
+            ("smooth_rk4", "acceleration", "cross(ld_xipos(w, b) - com, applied.r)", "vec3<f32>(0.0)"),
         ],
     );
 }
@@ -211,17 +231,43 @@ fn noslip() {
 
 #[test]
 fn integrate_euler() {
-    stage(Stage::Integrate, |m| m.opt.integrator = consts::integrator::EULER, &[]);
+    stage(
+        Stage::Integrate,
+        |m| m.opt.integrator = consts::integrator::EULER,
+        &[
+            ("smooth_rk4", "implicit", "-ld_opt_timestep(w) * mul_h_row(w, i)", "0.0"),
+            ("smooth_rk4", "implicit", "ld_int_dacc(w, i) * ld_int_HDiagInv(w, i)", "ld_int_dacc(w, i)"),
+            ("smooth_rk4", "actuation", "next = min(max(next, range[0]), range[1]);", ""),
+        ],
+    );
 }
 
 #[test]
 fn integrate_implicitfast() {
-    stage(Stage::Integrate, |m| m.opt.integrator = consts::integrator::IMPLICITFAST, &[]);
+    stage(
+        Stage::Integrate,
+        |m| m.opt.integrator = consts::integrator::IMPLICITFAST,
+        &[
+            ("smooth_rk4", "implicit", "free_block(w, i, 3u, 3u) + gyro_r", "free_block(w, i, 3u, 3u)"),
+            ("smooth_rk4", "implicit", "s * ld_ten_J(w, t,", "0.0 * ld_ten_J(w, t,"),
+            (
+                "smooth_rk4",
+                "actuation",
+                "rate = inside(ld_qfrc_actuator",
+                "rate = rate + 0.0 * inside(ld_qfrc_actuator",
+            ),
+        ],
+    );
 }
 
 #[test]
 fn integrate_rk4() {
     for sub in 0..4 {
-        stage(Call { stage: Stage::Integrate, sub }, |m| m.opt.integrator = consts::integrator::RK4, &[]);
+        let faults: &[_] = match sub {
+            1 => &[("smooth_rk4", "rk4", "v + turn * 0.5", "v")],
+            3 => &[("smooth_rk4", "rk4", "select(1.0 / 3.0, 1.0 / 6.0,", "select(1.0 / 6.0, 1.0 / 6.0,")],
+            _ => &[],
+        };
+        stage(Call { stage: Stage::Integrate, sub }, |m| m.opt.integrator = consts::integrator::RK4, faults);
     }
 }
