@@ -40,3 +40,8 @@ pub fn made_golden(name: &str) -> Option<PathBuf> {
     println!("SKIPPED: {message}");
     None
 }
+
+/// The golden of one of the project's own models that is too many to commit, made by `cargo xtask test`.
+pub fn own_golden(name: &str) -> Option<PathBuf> {
+    corpus_golden(&format!("own/{name}"))
+}

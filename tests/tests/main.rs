@@ -10,6 +10,7 @@ mod layout;
 mod mirror;
 mod mjcf;
 mod model;
+mod pipeline;
 mod smooth;
 mod solver;
 mod stages;
