@@ -8,7 +8,7 @@ Writes OUT_DIR/NAME.npz for each model, NAME being the file's stem, with the key
   state/FIELD      inputs of mj_forward, one row a state
   out/FIELD        outputs of mj_forward, one row a state; contact_* and efc_* rows of all states one after the other,
                    split by out/ncon and out/nefc; efc_J and actuator_moment dense; M and qLD in MuJoCo's CSR order
-  traj/FIELD       qpos, qvel after each of NTRAJ steps of mj_step from the first state, controls held
+  traj/FIELD       qpos, qvel after each of NTRAJ steps of mj_step from state NSTATE / 2, a random pose, inputs held
 With --fields only the compiled fields of physics are written, as text: OUT_DIR/NAME.json.
 With --check the goldens in OUT_DIR are compared with MuJoCo's answers at the states that they hold: 1e-9 relative.
 The solver is run to convergence (tolerance 0, 1000 iterations), the Jacobian is dense, islands are off.
@@ -151,7 +151,7 @@ def make(path, given=None):
     for f, v in acc.items():
         out[f"out/{f}"] = np.array(v)
 
-    put(m, d, rows[0])
+    put(m, d, rows[NSTATE // 2])
     traj = {"qpos": [], "qvel": []}
     for _ in range(NTRAJ if given is None else len(given["traj/qpos"])):
         mujoco.mj_step(m, d)

@@ -240,7 +240,7 @@ fn overflow_freezes_and_says_what_is_needed() {
 #[test]
 fn what_a_batch_refuses_names_place_and_remedy() {
     let model = model("weld_pull.xml");
-    let build = |f: &dyn Fn(kiloworld_sim::BatchBuilder<'_>) -> Result<Batch, kiloworld_sim::Error>| {
+    let build = |f: &dyn Fn(BatchBuilder<'_>) -> Result<Batch, kiloworld_sim::Error>| {
         f(Batch::builder(&model).backend(Backend::Cpu)).err().map(|e| e.to_string()).unwrap_or_default()
     };
     insta::assert_snapshot!(build(&|b| b.nworld(0).build()), @"a batch needs at least one world");

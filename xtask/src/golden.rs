@@ -2,7 +2,7 @@
 
 use crate::setup;
 use anyhow::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Models with a committed golden of this extension: `npz` for every stage, `json` for compiled fields only.
@@ -24,9 +24,10 @@ fn models(extension: &str) -> Result<Vec<PathBuf>> {
 pub(crate) fn run(check: bool) -> Result<()> {
     let python = setup::python()?;
     let dir = crate::root().join("tests/golden");
-    for (extension, option) in [("npz", None), ("json", Some("--fields"))] {
+    // fewer states and steps than of the models in `models/`, because these files are committed
+    for (extension, options) in [("npz", &["--states", "10", "--steps", "100"][..]), ("json", &["--fields"])] {
         let mut command = Command::new(&python);
-        command.arg(dir.join("make.py")).args(option);
+        command.arg(dir.join("make.py")).args(options);
         if check {
             command.arg("--check");
         }
@@ -61,15 +62,33 @@ pub(crate) fn corpus() -> Result<()> {
         );
         return Ok(());
     };
-    let out = crate::root().join("target/golden");
+    let names = ["humanoid", "ant", "half_cheetah", "cartpole"];
+    make(names.map(|n| corpus.join(n).join(n).with_extension("xml")).to_vec(), "target/golden")
+}
+
+/// Goldens of the models in `models/`, too large together to commit: made in `target/golden/own`.
+pub(crate) fn own() -> Result<()> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(crate::root().join("models"))? {
+        files.push(entry?.path());
+    }
+    files.retain(|f| f.extension().is_some_and(|e| e == "xml"));
+    files.sort();
+    make(files, "target/golden/own")
+}
+
+/// Makes the goldens of `models` that are missing, or older than their model or the script.
+fn make(mut models: Vec<PathBuf>, out: &str) -> Result<()> {
+    let out = crate::root().join(out);
     let script = crate::root().join("tests/golden/make.py");
-    let stamp = out.join("made-by.py");
-    let models = ["humanoid/humanoid.xml", "ant/ant.xml", "half_cheetah/half_cheetah.xml", "cartpole/cartpole.xml"];
-    if std::fs::read(&stamp).ok() == std::fs::read(&script).ok() {
+    let time = |file: &Path| file.metadata().and_then(|m| m.modified()).ok();
+    models.retain(|model| {
+        let golden = time(&out.join(model.file_stem().unwrap_or_default()).with_extension("npz"));
+        golden.is_none() || golden < time(model) || golden < time(&script)
+    });
+    if models.is_empty() {
         return Ok(());
     }
-    println!("xtask: making goldens of the corpus in target/golden");
-    setup::run(Command::new(setup::python()?).arg(&script).arg(&out).args(models.map(|m| corpus.join(m))))?;
-    std::fs::copy(script, stamp)?;
-    Ok(())
+    println!("xtask: making {} goldens in {}", models.len(), out.display());
+    setup::run(Command::new(setup::python()?).arg(&script).arg(&out).args(models))
 }

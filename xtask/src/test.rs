@@ -8,9 +8,12 @@ use std::process::Command;
 pub(crate) fn run(args: Vec<OsString>) -> Result<()> {
     setup::vulkan()?;
     let strict = std::env::var_os("CI").is_some();
-    for (what, make) in
-        [("GOLDENS OF THE CORPUS", golden::corpus as fn() -> Result<()>), ("RANDOM MODELS", golden::random)]
-    {
+    let makers: [(&str, fn() -> Result<()>); 3] = [
+        ("GOLDENS OF THE CORPUS", golden::corpus),
+        ("GOLDENS OF MODELS", golden::own),
+        ("RANDOM MODELS", golden::random),
+    ];
+    for (what, make) in makers {
         if let Err(error) = make() {
             if strict {
                 return Err(error);
