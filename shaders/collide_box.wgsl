@@ -69,11 +69,19 @@ fn collide_box_box(p: Pose, margin: f32, out: ptr<function, ContactSet>) {
     let bound = select(face_depth / CLEARLY, face_depth * CLEARLY, face_depth > 0.0);
     if edge < 9u && edge_depth < select(face_depth, bound, aligned) {
         edge_contact(p, q, r1, edge / 3u, edge % 3u, edge_normal, edge_depth, out);
-    } else if face < 3u {
-        face_contacts(p.m1, s1, s2, q, r1, face, 1.0, vec3<f32>(0.0), margin, out);
-    } else {
-        face_contacts(p.m2, s2, s1, qt, -r2, face - 3u, -1.0, p.r, margin, out);
+        return;
     }
+    // one call: every call is a copy in the compiled kernel
+    let first = face < 3u;
+    let m = mat3x3<f32>(
+        select(p.m2[0], p.m1[0], first), select(p.m2[1], p.m1[1], first), select(p.m2[2], p.m1[2], first),
+    );
+    let other = mat3x3<f32>(select(qt[0], q[0], first), select(qt[1], q[1], first), select(qt[2], q[2], first));
+    let origin = select(p.r, vec3<f32>(0.0), first);
+    face_contacts(
+        m, select(s2, s1, first), select(s1, s2, first), other, select(-r2, r1, first), face % 3u, select(-1.0, 1.0, first), origin,
+        margin, out,
+    );
 }
 
 fn unit_axis(k: u32) -> vec3<f32> {
@@ -141,6 +149,8 @@ fn face_contacts(
         let side = unit_axis((axis + 1u + cut / 2u) % 3u);
         let sign = select(1.0, -1.0, cut % 2u == 1u);
         let half = dot(s, side);
+        // corners that rounding puts outside are inside: boxes stacked flush keep theirs, one contact each
+        let rim = -half * 1e-6;
         var kept: array<vec3<f32>, MAXCONPAIR>;
         var count = 0u;
         for (var i = 0u; i < n; i += 1u) {
@@ -149,11 +159,11 @@ fn face_contacts(
             let da = half - sign * dot(a, side);
             let db = half - sign * dot(b, side);
             // a polygon of four corners cut four times has at most eight; rounding must not make it more
-            if da >= 0.0 && count < MAXCONPAIR {
+            if da >= rim && count < MAXCONPAIR {
                 kept[count] = a;
                 count += 1u;
             }
-            if (da >= 0.0) != (db >= 0.0) && count < MAXCONPAIR {
+            if (da >= rim) != (db >= rim) && count < MAXCONPAIR {
                 kept[count] = a + (b - a) * (da / (da - db));
                 count += 1u;
             }

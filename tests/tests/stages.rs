@@ -80,14 +80,16 @@ fn inertia() {
 
 #[test]
 fn collision() {
+    check(Stage::Collision, &["collision_mix", "collision_override"], as_it_is);
     stage(
         Stage::Collision,
         as_it_is,
         &[
             ("mix", "collision", "select(0u, here, l < lane)", "select(0u, here, l <= lane)"),
-            ("mix", "collision", "dist[i] >= margin", "dist[i] < margin"),
-            ("mix", "collision", "r1 * mix + r2 * (1.0 - mix)", "r2 * mix + r1 * (1.0 - mix)"),
-            ("mix", "collision", "max(f1, f2), f2, second", "min(f1, f2), f2, second"),
+            ("collision_mix", "collision", "dist[i] >= margin", "dist[i] < margin"),
+            ("collision_mix", "collision", "r1 * mix + r2 * (1.0 - mix)", "r2 * mix + r1 * (1.0 - mix)"),
+            ("collision_mix", "collision", "max(f1, f2), f2, second", "min(f1, f2), f2, second"),
+            ("collision_override", "collision", "solreffriction = solref;", ""),
             ("mix", "collision", "<= reach;", "<= 0.5 * reach;"),
         ],
     );

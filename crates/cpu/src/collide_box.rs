@@ -167,17 +167,19 @@ fn face_contacts<T: Scalar>(
     for cut in 0..4_usize {
         let k = if cut < 2 { (axis + 1) % 3 } else { (axis + 2) % 3 };
         let sign = if cut % 2 == 0 { one } else { -one };
+        // corners that rounding puts outside are inside: boxes stacked flush keep theirs, one contact each
+        let rim = -s[k] * T::r(if T::TWO_FLOAT { 1e-6 } else { 1e-13 });
         let mut kept = [Vec3::zeros(); 8];
         let mut count = 0;
         for i in 0..n {
             let (a, b) = (poly[i], poly[if i + 1 < n { i + 1 } else { 0 }]);
             let (da, db) = (s[k] - sign * a[k], s[k] - sign * b[k]);
             // a polygon of four corners cut four times has at most eight; rounding must not make it more
-            if da >= zero && count < 8 {
+            if da >= rim && count < 8 {
                 kept[count] = a;
                 count += 1;
             }
-            if (da >= zero) != (db >= zero) && count < 8 {
+            if (da >= rim) != (db >= rim) && count < 8 {
                 kept[count] = a + (b - a) * (da / (da - db));
                 count += 1;
             }
