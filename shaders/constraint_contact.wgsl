@@ -6,7 +6,7 @@ import package::layout::{
     ld_contact_solreffriction, ld_ncon, ld_opt_impratio, ld_subtree_com, st_contact_mu, st_efc_J, world_of
 };
 import package::constraint_row::{
-    Solimp, contact_bodies, dof_above, impedance, last_dof, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row,
+    Solimp, contact_bodies, dof_above, impedance, last_dof, limit_stiffness, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row,
     zero_rows
 };
 
@@ -116,6 +116,7 @@ fn contact_jac(w: u32, c: u32, r0: u32, dim: u32, pyramid: bool) {
             }
         }
     }
+    limit_stiffness(w, r0, nrow);
 }
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)

@@ -8,7 +8,7 @@ import package::layout::{
 import package::math::{quat_mul};
 import package::two_float::{tf_add3};
 import package::constraint_row::{
-    Solimp, dof_above, impedance, last_dof, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row, st_scalar_row,
+    Solimp, dof_above, impedance, last_dof, limit_stiffness, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row, st_scalar_row,
     zero_rows
 };
 import package::constraint_anchor::{eq_anchor, half_relative};
@@ -130,6 +130,9 @@ fn body_equality_rows(w: u32, e: u32, r0: u32) {
             st_efc_J(w, r0 + 4u, i, q.y);
             st_efc_J(w, r0 + 5u, i, q.z);
         }
+    }
+    for (var k = 0u; k < nrow; k += 1u) {
+        limit_stiffness(w, r0 + k, 1u);
     }
 }
 

@@ -1,7 +1,7 @@
 // What every constraint row has in common: impedance, stiffness and damping, regularizer, and where its nonzeros are.
 import package::layout::{
-    DISABLE_REFSAFE, MAXIMP, MINIMP, MINVAL, NVPAD, OPT_DISABLEFLAGS, Vec6, ld_body_dofadr, ld_body_dofnum, ld_body_weldid, ld_cdof,
-    ld_contact_geom, ld_dof_parentid, ld_geom_bodyid, ld_opt_timestep, st4_efc_J, st_efc_D, st_efc_KBIP, st_efc_R, st_efc_diagA,
+    DISABLE_REFSAFE, MAXIMP, MINIMP, MINVAL, NV, NVPAD, OPT_DISABLEFLAGS, Vec6, ld_body_dofadr, ld_body_dofnum, ld_body_weldid,
+    ld_cdof, ld_contact_geom, ld_dof_invweight0, ld_dof_parentid, ld_efc_J, ld_efc_R, ld_geom_bodyid, ld_opt_timestep, st4_efc_J, st_efc_D, st_efc_KBIP, st_efc_R, st_efc_diagA,
     st_efc_frictionloss, st_efc_id, st_efc_margin, st_efc_pos, st_efc_type
 };
 
@@ -124,6 +124,35 @@ fn zero_rows(w: u32, r0: u32, nrow: u32) {
         for (var j = 0u; j < NVPAD / 4u; j += 1u) {
             st4_efc_J(w, r, j, vec4<f32>(0.0));
         }
+    }
+}
+
+// Stiffest row in f32: a regularizer below this part of the row's own inverse inertia is lost in the solver's sums.
+const STIFFEST: f32 = 1e-6f;
+
+// f32 only: keeps rows whose estimated diagonal is next to nothing (a wheel's centre does not move, so MuJoCo takes its rim
+// for immovable and gives D = 1e15) from swamping the solver. The regularizers of nrow rows from r0 on rise by one factor until
+// each is 1e-6 of its row's inverse inertia; rows that move nothing get no weight at all.
+fn limit_stiffness(w: u32, r0: u32, nrow: u32) {
+    // R of 1e-8 /kg: a stiff weld of 100 t
+    if ld_efc_R(w, r0) >= 1e-8f {
+        return;
+    }
+    var factor = 1.0;
+    var moved = 0.0;
+    for (var r = r0; r < r0 + nrow; r += 1u) {
+        var inverse = 0.0;
+        for (var i = 0u; i < NV; i += 1u) {
+            let j = ld_efc_J(w, r, i);
+            inverse += j * j * ld_dof_invweight0(w, i);
+        }
+        moved = max(moved, inverse);
+        factor = max(factor, inverse * STIFFEST / ld_efc_R(w, r));
+    }
+    for (var r = r0; r < r0 + nrow; r += 1u) {
+        let reg = ld_efc_R(w, r) * factor;
+        st_efc_R(w, r, reg);
+        st_efc_D(w, r, select(0.0, 1.0 / reg, moved > 0.0));
     }
 }
 

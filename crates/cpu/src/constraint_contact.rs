@@ -120,4 +120,5 @@ fn contact_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize, di
         }
     }
     share_columns(m, d, r0, nrow);
+    limit_stiffness(m, d, r0, nrow);
 }

@@ -116,6 +116,9 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: us
         }
     }
     share_columns(m, d, r0, nrow);
+    for r in r0..r0 + nrow {
+        limit_stiffness(m, d, r, 1);
+    }
 }
 
 /// Value and derivative of the polynomial of equality `e` at `x`.

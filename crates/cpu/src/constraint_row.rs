@@ -172,6 +172,34 @@ pub fn share_columns<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: 
     }
 }
 
+/// Stiffest row in f32: a regularizer below this part of the row's own inverse inertia is lost in the solver's sums.
+const STIFFEST: f64 = 1e-6;
+
+/// f32 only: keeps rows whose estimated diagonal is next to nothing (a wheel's centre does not move, so MuJoCo takes its
+/// rim for immovable and gives D = 1e15) from swamping the solver. The regularizers of `nrow` rows from `r0` on rise by one
+/// factor until each is 1e-6 of its row's inverse inertia; rows that move nothing get no weight at all.
+pub fn limit_stiffness<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usize) {
+    // R of 1e-8 /kg: a stiff weld of 100 t
+    if !T::TWO_FLOAT || d.efc_R[r0] >= T::r(1e-8) {
+        return;
+    }
+    let mut factor = T::one();
+    let mut moved = T::zero();
+    for r in r0..r0 + nrow {
+        let mut inverse = T::zero();
+        for i in 0..m.size.nv {
+            let j = d.efc_J[r * m.size.nvpad + i];
+            inverse += j * j * m.dof_invweight0[i];
+        }
+        moved = moved.max(inverse);
+        factor = factor.max(inverse * T::r(STIFFEST) / d.efc_R[r]);
+    }
+    for r in r0..r0 + nrow {
+        d.efc_R[r] *= factor;
+        d.efc_D[r] = if moved > T::zero() { T::one() / d.efc_R[r] } else { T::zero() };
+    }
+}
+
 /// Adds a nonzero to row `r`; columns come in ascending order.
 #[inline(always)]
 pub fn push_nonzero<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, col: usize, value: T) {
