@@ -2,6 +2,8 @@
 import package::layout::{LANES, MINVAL, opaque_zero};
 
 const PI: f32 = 3.14159265f;
+// Relative spacing of numbers near 1.
+const EPSILON: f32 = 1.1920929e-7;
 
 // Waits for the lanes of the group and makes what they wrote visible to each other; uniform control flow only. A lane that
 // has its world to itself need not wait.

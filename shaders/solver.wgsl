@@ -7,7 +7,7 @@ import package::layout::{
 };
 import package::lanes::{group_max, sum_lanes};
 import package::linesearch::{linesearch};
-import package::math::{sync};
+import package::math::{EPSILON, sync};
 import package::rows::{rows_force, rows_mul, rows_start};
 import package::solver_matrix::{factor, hessian, solve};
 import package::solver_vector::{mul_m};
@@ -16,8 +16,6 @@ import package::solver_vector::{mul_m};
 const SOLVER_DONE: u32 = 0u;
 // solver_scalar: the Newton decrement that rounding alone makes.
 const SOLVER_FLOOR: u32 = 1u;
-// Relative spacing of numbers near 1.
-const EPSILON: f32 = 1.1920929e-7;
 
 // Chooses where to start. The CPU also asks whether that is the minimum already, to be spared the Hessian; the first step
 // asks the same of the Newton decrement, which is smaller.

@@ -216,7 +216,41 @@ fn fixed(m: &mut Model<f64>) {
 
 #[test]
 fn solver() {
-    stage(Stage::Solver, fixed, &[]);
+    stage(
+        Stage::Solver,
+        fixed,
+        &[
+            ("mix", "solver_matrix", "middle * mu * mu * (ld4", "-0.5 * middle * mu * mu * (ld4"),
+            ("mix", "cone", "out.force[0] = normal;", "out.force[0] = 1.01 * normal;"),
+            ("mix", "rows", "force = loss;", "force = 0.9 * loss;"),
+            ("mix_pyr", "rows", "var force = -ld_efc_D(w, e) * x;", "var force = -0.99 * ld_efc_D(w, e) * x;"),
+            ("mix_pyr", "solver_vector", "let below = u32(ld_dof_descnum(w, i));", "let below = 0u;"),
+            (
+                "mix_pyr",
+                "solver",
+                "st_solver_scalar(w, SOLVER_DONE, select(0.0, 1.0, ld_nefc(w) == 0));",
+                "st_solver_scalar(w, SOLVER_DONE, 1.0);",
+            ),
+        ],
+    );
+}
+
+/// PGS for a few sweeps: from the same start both sides go the same way.
+#[test]
+fn solver_pgs() {
+    stage(
+        Stage::Solver,
+        |m| {
+            fixed(m);
+            m.opt.solver = consts::solver::PGS;
+            m.size.njdual = m.size.njmax;
+        },
+        &[
+            ("mix", "pgs", "select(-1.0, 0.0, from_tip)", "0.0"),
+            ("mix_pyr", "pgs", "var force = old - res / a;", "var force = old - 0.9 * res / a;"),
+            ("mix_pyr", "dual", "if x != 0.0 {", "if x > 0.0 {"),
+        ],
+    );
 }
 
 #[test]
@@ -226,8 +260,12 @@ fn noslip() {
         |m| {
             fixed(m);
             m.opt.noslip_iterations = 3;
+            m.size.njdual = m.size.njmax;
         },
-        &[],
+        &[
+            ("mix", "dual", "rhs[i] = -b[i] * friction[i];", "rhs[i] = -0.9 * b[i] * friction[i];"),
+            ("mix_pyr", "noslip", "- a[0][1] - a[1][0]", "+ a[0][1] + a[1][0]"),
+        ],
     );
 }
 

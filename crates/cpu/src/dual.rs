@@ -5,7 +5,7 @@
 //! forces (`qacc = qacc_smooth + M⁻¹ Jᵀ f`), so a row's residual is `J qacc - aref + R f` and costs one row of J.
 
 use crate::Scalar;
-use crate::rows::dot;
+use crate::rows::{dot, rows_mul_t};
 use crate::solver_matrix::solve_m;
 use kiloworld_layout::consts::{MINVAL, cnstr, state};
 use kiloworld_layout::{Data, Model};
@@ -222,4 +222,11 @@ pub(crate) fn dual_state<T: Scalar>(d: &mut Data<T>) {
         }
         e += n;
     }
+}
+
+/// Everything that follows from the forces: `qfrc_constraint`, `qacc`, `efc_state`.
+pub(crate) fn dual_finish<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+    rows_mul_t(m, d);
+    dual_qacc(m, d);
+    dual_state(d);
 }

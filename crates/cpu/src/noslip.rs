@@ -5,13 +5,14 @@
 //! two opposite edges), equality and limit forces keep the values that the solver gave them.
 
 use crate::Scalar;
-use crate::dual::{block_size, dual_change, dual_init, dual_qacc, dual_residual, dual_set, friction_problem};
-use crate::pgs::{dual_finish, friction_terms};
+use crate::dual::{block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_problem};
+use crate::pgs::friction_terms;
 use crate::rows::rows_compact;
 use crate::solver::scale;
 use kiloworld_layout::consts::{MINVAL, cnstr};
 use kiloworld_layout::{Data, Model};
 
+// CPU only: its loop is a sequence of kernels on the GPU.
 /// See `Stage`.
 pub fn noslip<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
     d.noslip_niter[0] = 0;
@@ -22,10 +23,8 @@ pub fn noslip<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
     dual_init(m, d);
     dual_qacc(m, d);
     for k in 0..m.opt.noslip_iterations {
-        let mut improvement = noslip_sweep(m, d);
-        if k == 0 {
-            improvement += regularizer_cost(d);
-        }
+        let dropped = if k == 0 { regularizer_cost(d) } else { T::zero() };
+        let improvement = dropped + noslip_sweep(m, d);
         d.noslip_niter[0] += 1;
         // written so that a NaN stops too
         let goes_on = improvement * scale(m) > m.opt_noslip_tolerance[0];

@@ -2,14 +2,14 @@
 
 use crate::Scalar;
 use crate::dual::{
-    block_size, dual_change, dual_init, dual_qacc, dual_residual, dual_set, dual_state, friction_problem,
+    block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_problem,
 };
-use crate::rows::{rows_compact, rows_force, rows_mul, rows_mul_t};
+use crate::rows::{rows_compact, rows_force, rows_mul};
 use crate::solver::scale;
-use crate::solver_matrix::solve_m;
 use kiloworld_layout::consts::{MINVAL, cnstr, disable};
 use kiloworld_layout::{Data, Model};
 
+// CPU only: its loop is a sequence of kernels on the GPU.
 /// The stage `solver` by PGS.
 pub fn pgs<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
     rows_compact(m, d);
@@ -40,13 +40,14 @@ fn pgs_start<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
         }
         rows_force(m, d);
         dual_qacc(m, d);
-        d.solver_search.copy_from_slice(&d.qacc_smooth);
+        for i in 0..m.size.nv {
+            d.solver_search[i] = d.qacc[i] + d.qacc_smooth[i];
+        }
         rows_mul(m, d);
         let mut cost = T::zero();
         for e in 0..nefc {
             let f = d.efc_force[e];
-            let free = d.efc_Jv[e] - d.efc_aref[e];
-            cost += f * (dual_residual(m, d, e) + free + d.efc_R[e] * f) * T::r(0.5);
+            cost += f * (d.efc_Jv[e] - d.efc_aref[e] - d.efc_aref[e] + d.efc_R[e] * f) * T::r(0.5);
         }
         if cost < T::zero() {
             return;
@@ -158,6 +159,7 @@ fn pgs_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> 
     change
 }
 
+// CPU only: `friction_block` and `friction_bias` on the GPU.
 /// The friction block of a contact and the linear term of its friction forces when the normal force is `force[0]`.
 pub(crate) fn friction_terms<T: Scalar>(
     n: usize,
@@ -177,15 +179,4 @@ pub(crate) fn friction_terms<T: Scalar>(
         bias[r - 1] = b;
     }
     (block, bias)
-}
-
-/// Everything that follows from the forces: `qfrc_constraint`, `qacc`, `efc_state`.
-pub(crate) fn dual_finish<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
-    rows_mul_t(m, d);
-    d.qacc.copy_from_slice(&d.qfrc_constraint);
-    solve_m(m, &d.qLD, &d.qLDiagInv, &mut d.qacc);
-    for i in 0..m.size.nv {
-        d.qacc[i] += d.qacc_smooth[i];
-    }
-    dual_state(d);
 }

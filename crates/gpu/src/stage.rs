@@ -1,5 +1,6 @@
 //! Which kernels make up a stage.
 
+use kiloworld_layout::consts::solver;
 use kiloworld_layout::{Call, Opt, Stage};
 
 /// A kernel of a stage: an entry point of a shader file and how often it is dispatched in a row.
@@ -19,6 +20,11 @@ impl Kernel {
     }
 }
 
+/// Rows of J M⁻¹; DUAL_PARTS of `dual.wgsl` is the number of its dispatches.
+const DUAL_INIT: Kernel = Kernel { file: "dual", entry: "main_dual_init", repeat: 8 };
+/// What follows from the forces.
+const DUAL_FINISH: Kernel = Kernel { file: "dual", entry: "main_dual_finish", repeat: 1 };
+
 /// The kernels of a call, in order. A call's `sub` is `dispatch_arg()` of kernels that run once.
 pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
     let times = |n: i32| u32::try_from(n).unwrap_or(0);
@@ -28,10 +34,22 @@ pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
         Stage::Constraint => {
             vec![Kernel::once("constraint"), Kernel::once("constraint_equality"), Kernel::once("constraint_contact")]
         }
+        Stage::Solver if opt.solver == solver::PGS => vec![
+            DUAL_INIT,
+            Kernel { entry: "main_pgs_start", ..Kernel::once("pgs") },
+            Kernel { entry: "main_pgs_sweep", repeat: times(opt.iterations), ..Kernel::once("pgs") },
+            DUAL_FINISH,
+        ],
         Stage::Solver => {
             vec![Kernel::once("solver_init"), Kernel { repeat: times(opt.iterations), ..Kernel::once("solver_iter") }]
         }
         Stage::Noslip if opt.noslip_iterations <= 0 => Vec::new(),
+        Stage::Noslip => vec![
+            DUAL_INIT,
+            Kernel { entry: "main_noslip_start", ..Kernel::once("noslip") },
+            Kernel { entry: "main_noslip_sweep", repeat: times(opt.noslip_iterations), ..Kernel::once("noslip") },
+            DUAL_FINISH,
+        ],
         stage => vec![Kernel::once(stage.name())],
     }
 }

@@ -547,7 +547,15 @@ impl Field {
     pub fn written_by(stage: Stage) -> impl Iterator<Item = Self> {
         let also: &[Self] = match stage {
             // the post-pass corrects what the solver found
-            Stage::Noslip => &[Self::efc_force, Self::qacc, Self::qfrc_constraint],
+            Stage::Noslip => &[
+                Self::efc_force,
+                Self::efc_state,
+                Self::qacc,
+                Self::qfrc_constraint,
+                Self::efc_Y,
+                Self::efc_A,
+                Self::solver_scalar,
+            ],
             // overflow is found where the slots are given out
             Stage::Collision | Stage::Constraint => &[Self::status],
             _ => &[],
