@@ -11,10 +11,8 @@ import package::layout::{
     st_qacc_warmstart, st_qpos, st_qpos_lo, st_qvel, st_status, st_time, world_of,
 };
 import package::actuation::{actuator_disabled, next_activation};
-import package::implicit::{implicit};
 import package::joints::{RATE_DVEL, joint_advance, joint_rate};
 import package::math::{sync};
-import package::rk4::{rk4_stage};
 
 // Bits of a magnitude: compilers may take comparisons for never NaN.
 const BITS_INFINITE: u32 = 0x7f800000u;
@@ -28,44 +26,27 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
     integrate(world_of(group, local), local.x, dispatch_arg());
 }
 
-// Advances a world (mj_Euler, mj_implicit); `sub` is the substage of mj_RungeKutta.
+// Advances a world (mj_Euler, mj_implicit, the end of mj_RungeKutta) at the acceleration that the kernel `implicit` left in
+// int_dacc, or at the rates that `rk4` left after its last substage.
 fn integrate(w: u32, lane: u32, sub: u32) {
-    let slot = w % WORLDS_PER_GROUP;
-    if lane == 0u {
-        atomicStore(&integrate_flag[slot], 0u);
-    }
-    sync();
-    if sub == 0u {
-        check_input(w, lane);
-        save_state(w, lane);
-    }
-    sync();
-    if lane == 0u && atomicLoad(&integrate_flag[slot]) != 0u {
-        st_status(w, ld_status(w) | STATUS_BAD_CTRL);
-    }
-    sync();
-    let frozen = (ld_status(w) & STATUS_FROZEN) != 0;
-    if frozen {
-        // frozen while the substages ran: by too many contacts or rows
-        restore_state(w, lane);
-    }
-    if OPT_INTEGRATOR == INTEGRATOR_RK4 {
-        rk4_stage(w, lane, sub, frozen);
-    } else {
+    if OPT_INTEGRATOR != INTEGRATOR_RK4 {
+        begin(w, lane, 0u);
         step_rates(w, lane);
+    } else if lane == 0u {
+        atomicStore(&integrate_flag[w % WORLDS_PER_GROUP], 0u);
     }
     sync();
-    if !frozen && (OPT_INTEGRATOR != INTEGRATOR_RK4 || sub == 3u) {
+    let last = (ld_status(w) & STATUS_FROZEN) == 0 && (OPT_INTEGRATOR != INTEGRATOR_RK4 || sub == 3u);
+    if last {
         advance(w, lane);
     }
     sync();
-    let last = !frozen && (OPT_INTEGRATOR != INTEGRATOR_RK4 || sub == 3u);
     if last {
         state_bad(w, lane);
     }
     sync();
     if last {
-        if atomicLoad(&integrate_flag[slot]) != 0u {
+        if atomicLoad(&integrate_flag[w % WORLDS_PER_GROUP]) != 0u {
             restore_state(w, lane);
             if lane == 0u {
                 st_status(w, ld_status(w) | STATUS_NONFINITE);
@@ -79,6 +60,32 @@ fn integrate(w: u32, lane: u32, sub: u32) {
             }
         }
     }
+}
+
+// Before the first rates: looks at the inputs and keeps the state. True for a frozen world, which goes back to what was kept
+// (it may have been frozen while the substages ran: by too many contacts or rows).
+// GPU only: begins integrate and rk4_stage, two kernels
+fn begin(w: u32, lane: u32, sub: u32) -> bool {
+    let slot = w % WORLDS_PER_GROUP;
+    if lane == 0u {
+        atomicStore(&integrate_flag[slot], 0u);
+    }
+    sync();
+    if sub == 0u {
+        check_input(w, lane);
+        save_state(w, lane);
+    }
+    sync();
+    if lane == 0u && atomicLoad(&integrate_flag[slot]) != 0u {
+        st_status(w, ld_status(w) | STATUS_BAD_CTRL);
+        atomicStore(&integrate_flag[slot], 0u);
+    }
+    sync();
+    let frozen = (ld_status(w) & STATUS_FROZEN) != 0;
+    if frozen {
+        restore_state(w, lane);
+    }
+    return frozen;
 }
 
 // The magnitude's bits reach the bound.
@@ -141,8 +148,6 @@ fn step_rates(w: u32, lane: u32) {
         for (var i = lane; i < NV; i += LANES) {
             st_int_dacc(w, i, ld_qacc(w, i));
         }
-    } else {
-        implicit(w, lane);
     }
     sync();
     for (var i = lane; i < NV; i += LANES) {

@@ -1,14 +1,20 @@
-// Substages of the Runge-Kutta step, for integrate.
+// Substages of the Runge-Kutta step; integrate ends the step.
 //
 // Orientations are moved in the chart q = q0 exp(u) around the start (Munthe-Kaas): what is weighted and summed is the rate
 // of u, not the angular velocity. That keeps fourth order on ball and free joints.
 import package::layout::{
-    JNT_BALL, JNT_FREE, LANES, NA, NJNT, NV, Vec6, ld_act_dot, ld_int_act, ld_int_dacc, ld_int_dact, ld_int_dvel,
+    JNT_BALL, JNT_FREE, LANES, NA, NJNT, NV, Vec6, WORLDS_PER_GROUP, dispatch_arg, ld_act_dot, ld_int_act, ld_int_dacc, ld_int_dact, ld_int_dvel,
     ld_int_qvel, ld_jnt_dofadr, ld_jnt_type, ld_opt_timestep, ld_qacc, st_act, st_int_dacc, st_int_dact, st_int_dvel,
-    st_int_uvel, st_qvel,
+    st_int_uvel, st_qvel, world_of,
 };
+import package::integrate::{begin};
 import package::joints::{RATE_QVEL, RATE_UVEL, joint_advance, joint_rate};
 import package::math::{sin_cos, sync};
+
+@compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
+    rk4_stage(world_of(group, local), local.x, dispatch_arg());
+}
 
 // Weights of the four stages.
 fn rk4_weight(sub: u32) -> f32 {
@@ -22,7 +28,8 @@ fn rk4_node(sub: u32) -> f32 {
 
 // Takes in the rates of substage `sub`; unless it is the last, sets the state where the next one is evaluated. A frozen
 // world goes along and stays.
-fn rk4_stage(w: u32, lane: u32, sub: u32, frozen: bool) {
+fn rk4_stage(w: u32, lane: u32, sub: u32) {
+    let frozen = begin(w, lane, sub);
     let weight = rk4_weight(sub);
     if !frozen {
         for (var j = lane; j < NJNT; j += LANES) {

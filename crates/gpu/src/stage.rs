@@ -1,6 +1,6 @@
 //! Which kernels make up a stage.
 
-use kiloworld_layout::consts::solver;
+use kiloworld_layout::consts::{disable, integrator, solver};
 use kiloworld_layout::{Call, Opt, Stage};
 
 /// A kernel of a stage: an entry point of a shader file and how often it is dispatched in a row.
@@ -50,6 +50,13 @@ pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
             Kernel { entry: "main_noslip_sweep", repeat: times(opt.noslip_iterations), ..Kernel::once("noslip") },
             DUAL_FINISH,
         ],
+        Stage::Integrate if opt.integrator == integrator::RK4 => vec![Kernel::once("rk4"), Kernel::once("integrate")],
+        Stage::Integrate
+            if opt.integrator == integrator::IMPLICITFAST
+                || opt.disableflags & (disable::EULERDAMP | disable::DAMPER) == 0 =>
+        {
+            vec![Kernel::once("implicit"), Kernel::once("integrate")]
+        }
         stage => vec![Kernel::once(stage.name())],
     }
 }
