@@ -124,8 +124,10 @@ fn solve_up(w: u32, i: u32) {
     let depth = u32(ld_M_rownnz(w, i)) - 1u;
     var sum = ld_qacc_smooth(w, i);
     let end = i + 1u + u32(ld_dof_descnum(w, i));
-    for (var below = i + 1u; below < end; below++) {
-        sum -= ld_qLD(w, u32(ld_M_rowadr(w, below)) + depth) * ld_qacc_smooth(w, below);
+    // from i on, which adds nothing: see scale_row
+    for (var below = i; below < end; below++) {
+        let l = select(ld_qLD(w, u32(ld_M_rowadr(w, below)) + depth), 0.0, below == i);
+        sum -= l * ld_qacc_smooth(w, below);
     }
     st_qacc_smooth(w, i, sum);
 }
@@ -133,10 +135,12 @@ fn solve_up(w: u32, i: u32) {
 // Element i of the solution with D L, from the dofs above.
 fn solve_down(w: u32, i: u32) {
     let adr = u32(ld_M_rowadr(w, i));
-    let end = adr + u32(ld_M_rownnz(w, i)) - 1u;
+    let end = adr + u32(ld_M_rownnz(w, i));
     var sum = ld_qacc_smooth(w, i) * ld_qLDiagInv(w, i);
+    // to the diagonal, which adds nothing: see scale_row
     for (var k = adr; k < end; k++) {
-        sum -= ld_qLD(w, k) * ld_qacc_smooth(w, u32(ld_M_colind(w, k)));
+        let l = select(ld_qLD(w, k), 0.0, k + 1u == end);
+        sum -= l * ld_qacc_smooth(w, u32(ld_M_colind(w, k)));
     }
     st_qacc_smooth(w, i, sum);
 }
