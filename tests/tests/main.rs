@@ -13,4 +13,5 @@ mod model;
 mod pipeline;
 mod smooth;
 mod solver;
+mod solver_kkt;
 mod stages;

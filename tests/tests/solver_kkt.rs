@@ -1,0 +1,240 @@
+//! The conditions that only the minimum satisfies, on random problems of every kind of row.
+
+use kiloworld_layout::consts::{cnstr, cone, solver};
+use kiloworld_layout::{Data, Model, Sizes};
+use proptest::prelude::*;
+
+/// Numbers from a seed.
+struct Random(u64);
+
+impl Random {
+    /// In [0, 1).
+    fn unit(&mut self) -> f64 {
+        // splitmix64
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn range(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.unit() * n as f64) as usize
+    }
+}
+
+/// A problem: a chain of dofs (so M is full) with equality, friction loss, limit and contact rows.
+fn problem(seed: u64, elliptic: bool) -> (Model<f64>, Data<f64>) {
+    let mut rng = Random(seed);
+    let nv = 1 + rng.below(9);
+    let (ne, nf, nl) = (rng.below(3), rng.below(nv + 1), rng.below(3));
+    let dims: Vec<usize> = (0..rng.below(5)).map(|_| [1, 3, 4, 6][rng.below(4)]).collect();
+    let rows_of = |dim: usize| if elliptic || dim == 1 { dim } else { 2 * (dim - 1) };
+    let nefc = ne + nf + nl + dims.iter().map(|&d| rows_of(d)).sum::<usize>();
+
+    let nvpad = nv.next_multiple_of(4);
+    let size = Sizes {
+        nv,
+        nvpad,
+        nC: nv * (nv + 1) / 2,
+        nconmax: dims.len(),
+        njmax: nefc + 2,
+        njdual: nefc + 2,
+        ..Sizes::default()
+    };
+    let mut m = Model { size, ..Model::default() };
+    m.opt.cone = if elliptic { cone::ELLIPTIC } else { cone::PYRAMIDAL };
+    m.opt_tolerance = vec![1e-22];
+    m.opt_ls_tolerance = vec![1e-3];
+    m.stat_meaninertia = vec![1.0];
+    m.M_rownnz = (1..=nv as i32).collect();
+    m.M_rowadr = (0..nv as i32).map(|i| i * (i + 1) / 2).collect();
+    m.M_colind = (0..nv as i32).flat_map(|i| 0..=i).collect();
+
+    let mut d = Data::new(&m.size, &0.0);
+    // M = Bᵀ B + 0.1, and its factor Lᵀ D L
+    let b: Vec<f64> = (0..nv * nv).map(|_| rng.range(-1.0, 1.0)).collect();
+    for i in 0..nv {
+        for j in 0..=i {
+            let sum: f64 = (0..nv).map(|k| b[k * nv + i] * b[k * nv + j]).sum();
+            d.M[i * (i + 1) / 2 + j] = sum + if i == j { 0.1 } else { 0.0 };
+        }
+    }
+    d.qLD.clone_from(&d.M);
+    let at = |i: usize, j: usize| i * (i + 1) / 2 + j;
+    for i in (0..nv).rev() {
+        d.qLDiagInv[i] = 1.0 / d.qLD[at(i, i)];
+        for j in (0..i).rev() {
+            let l = d.qLD[at(i, j)] * d.qLDiagInv[i];
+            for k in 0..=j {
+                d.qLD[at(j, k)] -= l * d.qLD[at(i, k)];
+            }
+            d.qLD[at(i, j)] = l;
+        }
+    }
+    for i in 0..nv {
+        d.qacc_smooth[i] = rng.range(-10.0, 10.0);
+        d.qacc_warmstart[i] = rng.range(-10.0, 10.0);
+    }
+
+    (d.ne[0], d.nf[0], d.nl[0], d.nefc[0], d.ncon[0]) =
+        (ne as i32, nf as i32, nl as i32, nefc as i32, dims.len() as i32);
+    for e in 0..nefc {
+        for j in 0..nv {
+            d.efc_J[e * nvpad + j] = rng.range(-1.0, 1.0);
+            d.efc_J_colind[e * nv + j] = j as i32;
+        }
+        d.efc_J_rownnz[e] = nv as i32;
+        d.efc_D[e] = 10.0_f64.powf(rng.range(-1.0, 3.0));
+        d.efc_aref[e] = rng.range(-10.0, 10.0);
+        d.efc_id[e] = e as i32;
+        d.efc_type[e] = match e {
+            e if e < ne => cnstr::EQUALITY,
+            e if e < ne + nf => cnstr::FRICTION_DOF,
+            _ => cnstr::LIMIT_JOINT,
+        };
+        if d.efc_type[e] == cnstr::FRICTION_DOF {
+            d.efc_frictionloss[e] = rng.range(0.1, 3.0);
+        }
+    }
+    let mut e = ne + nf + nl;
+    for (c, &dim) in dims.iter().enumerate() {
+        d.contact_dim[c] = dim as i32;
+        d.contact_efc_address[c] = e as i32;
+        d.contact_mu[c] = rng.range(0.2, 1.5);
+        for j in 0..5 {
+            d.contact_friction[5 * c + j] = rng.range(0.05, 1.5);
+        }
+        for r in 0..rows_of(dim) {
+            d.efc_id[e + r] = c as i32;
+            d.efc_type[e + r] = match (dim, elliptic) {
+                (1, _) => cnstr::CONTACT_FRICTIONLESS,
+                (_, true) => cnstr::CONTACT_ELLIPTIC,
+                _ => cnstr::CONTACT_PYRAMIDAL,
+            };
+            if elliptic && r > 0 {
+                let ratio = d.contact_friction[5 * c + r - 1] / d.contact_mu[c];
+                d.efc_D[e + r] = d.efc_D[e] * ratio * ratio;
+            }
+        }
+        e += rows_of(dim);
+    }
+    for e in 0..nefc {
+        d.efc_R[e] = 1.0 / d.efc_D[e];
+    }
+    (m, d)
+}
+
+/// By how much a solution misses the conditions of the minimum, relative to the largest force and acceleration.
+fn violation(m: &Model<f64>, d: &Data<f64>) -> f64 {
+    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
+    let big = |v: &[f64]| v.iter().fold(1.0_f64, |s, x| s.max(x.abs()));
+    let (force_scale, acc_scale) = (big(&d.efc_force[..nefc]), big(&d.qacc));
+    let mut worst = 0.0_f64;
+    // M (x - x0) = Jᵀ f
+    for i in 0..nv {
+        let entry = |j: usize| d.M[if j <= i { i * (i + 1) / 2 + j } else { j * (j + 1) / 2 + i }];
+        let inertial: f64 = (0..nv).map(|j| entry(j) * (d.qacc[j] - d.qacc_smooth[j])).sum();
+        let force: f64 = (0..nefc).map(|e| d.efc_J[e * nvpad + i] * d.efc_force[e]).sum();
+        worst = worst.max((inertial - force).abs() / (force_scale + acc_scale));
+        worst = worst.max((d.qfrc_constraint[i] - force).abs() / force_scale);
+    }
+    // y = J x - aref + R f is 0 where f is free, and points outward where f is on the boundary of its set
+    let y: Vec<f64> = (0..nefc)
+        .map(|e| {
+            let ja: f64 = (0..nv).map(|j| d.efc_J[e * nvpad + j] * d.qacc[j]).sum();
+            ja - d.efc_aref[e] + d.efc_R[e] * d.efc_force[e]
+        })
+        .collect();
+    let tiny = 1e-12 * force_scale;
+    let mut e = 0;
+    while e < nefc {
+        let f = d.efc_force[e];
+        if e < ne {
+            worst = worst.max(y[e].abs() / acc_scale);
+        } else if e < ne + nf {
+            let loss = d.efc_frictionloss[e];
+            worst = worst.max((f.abs() - loss) / force_scale);
+            let outward = if f >= loss - tiny {
+                y[e].max(0.0)
+            } else if f <= tiny - loss {
+                (-y[e]).max(0.0)
+            } else {
+                y[e].abs()
+            };
+            worst = worst.max(outward / acc_scale);
+        } else if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
+            let c = d.efc_id[e] as usize;
+            let dim = d.contact_dim[c] as usize;
+            let mu = |j: usize| d.contact_friction[5 * c + j - 1];
+            let tangent = (1..dim).map(|j| (d.efc_force[e + j] / mu(j)).powi(2)).sum::<f64>().sqrt();
+            let dual = (1..dim).map(|j| (y[e + j] * mu(j)).powi(2)).sum::<f64>().sqrt();
+            let work: f64 = (0..dim).map(|j| y[e + j] * d.efc_force[e + j]).sum();
+            worst = worst.max((tangent - f) / force_scale);
+            worst = worst.max((dual - y[e]) / acc_scale);
+            worst = worst.max(work.abs() / (force_scale * acc_scale));
+            e += dim - 1;
+        } else {
+            worst = worst.max(-f / force_scale);
+            worst = worst.max(if f > tiny { y[e].abs() } else { -y[e] } / acc_scale);
+        }
+        e += 1;
+    }
+    worst
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn newton_satisfies_the_conditions_of_the_minimum(seed: u64, elliptic: bool) {
+        let (m, mut d) = problem(seed, elliptic);
+        kiloworld_cpu::solver::solver(&m, &mut d);
+        let v = violation(&m, &d);
+        prop_assert!(v < 1e-9, "{v:e} after {} steps", d.solver_niter[0]);
+        prop_assert!(d.solver_niter[0] < 40, "{} steps", d.solver_niter[0]);
+    }
+
+    #[test]
+    fn pgs_satisfies_the_conditions_of_the_minimum(seed: u64, elliptic: bool) {
+        let (mut m, mut d) = problem(seed, elliptic);
+        (m.opt.solver, m.opt.iterations, m.opt_tolerance[0]) = (solver::PGS, 100_000, 0.0);
+        kiloworld_cpu::solver::solver(&m, &mut d);
+        let v = violation(&m, &d);
+        // it ends where the cost no longer falls, which the forces feel with half the digits
+        prop_assert!(v < 1e-5, "{v:e} after {} sweeps", d.solver_niter[0]);
+    }
+
+    /// f32 ends near the same forces, and in few steps: it does not chase its own rounding.
+    #[test]
+    fn newton_in_f32_is_near_and_stops(seed: u64, elliptic: bool) {
+        let (mut m, d) = problem(seed, elliptic);
+        m.opt_tolerance[0] = 1e-8;
+        let mut exact = d.clone();
+        kiloworld_cpu::solver::solver(&m, &mut exact);
+        let m32 = m.cast(|x| x as f32);
+        let mut d32 = d.split(&m);
+        kiloworld_cpu::solver::solver(&m32, &mut d32);
+        let scale = exact.qacc.iter().fold(1.0_f64, |s, x| s.max(x.abs()));
+        for (a, b) in d32.qacc.iter().zip(&exact.qacc) {
+            prop_assert!((f64::from(*a) - b).abs() < 1e-3 * scale, "{a} for {b}");
+        }
+        prop_assert!(d32.solver_niter[0] < 40, "{} steps", d32.solver_niter[0]);
+    }
+}
+
+/// What the conditions are worth: a force that is 1 % off misses them.
+#[test]
+fn a_wrong_force_is_seen() {
+    let (m, mut d) = problem(3, true);
+    kiloworld_cpu::solver::solver(&m, &mut d);
+    assert!(d.nefc[0] > 5 && violation(&m, &d) < 1e-9);
+    let largest = (0..d.nefc[0] as usize).max_by(|&a, &b| d.efc_force[a].abs().total_cmp(&d.efc_force[b].abs()));
+    d.efc_force[largest.expect("rows")] *= 1.01;
+    assert!(violation(&m, &d) > 1e-6);
+}
