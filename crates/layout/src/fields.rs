@@ -332,7 +332,7 @@ fields! {
         pair_solref: Model [npair, 2] T Load "s, 1" "contact reference";
         pair_solreffriction: Model [npair, 2] T Load "s, 1" "reference of the friction rows, 0 0: as the normal";
         pair_solimp: Model [npair, 5] T Load "1" "contact impedance";
-        pair_margin: Model [npair] T Load "m" "detection distance";
+        pair_margin: Model [npair] T Load "m" "see geom_margin";
         pair_gap: Model [npair] T Load "m" "see geom_gap";
         pair_friction: Model [npair, 5] T Load "1, m" "sliding ×2, torsional, rolling ×2";
         eq_solref: Model [neq, 2] T Load "s, 1" "reference";
