@@ -70,6 +70,7 @@ fn contact_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize) {
     }
 }
 
+// CPU only: an accessor.
 /// The friction coefficients of contact `c`.
 fn ld_friction<T: Scalar>(d: &Data<T>, c: usize) -> [T; 5] {
     let f = &d.contact_friction[5 * c..5 * c + 5];
