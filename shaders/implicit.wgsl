@@ -143,24 +143,22 @@ fn inverse3(a: mat3x3<f32>) -> mat3x3<f32> {
     return transpose(mat3x3<f32>(yz * s, cross(a[2], a[0]) * s, cross(a[0], a[1]) * s));
 }
 
-// Block of int_H at rows i + r0.., columns i + c0.. of a tree that starts at dof i.
-fn free_block(w: u32, i: u32, r0: u32, c0: u32) -> mat3x3<f32> {
-    var out: mat3x3<f32>;
-    for (var r = 0u; r < 3u; r++) {
-        for (var c = 0u; c < 3u; c++) {
-            let low = min(r0 + r, c0 + c);
-            let high = max(r0 + r, c0 + c);
-            let adr = u32(ld_M_rowadr(w, i + high));
-            let last = u32(ld_M_rownnz(w, i + high)) - 1u;
-            if low == high {
-                out[c][r] = ld_int_H(w, adr + last);
-            } else if last > 0u {
-                // a row of a simple body holds the diagonal only
-                out[c][r] = ld_int_H(w, adr + low);
-            }
-        }
-    }
-    return out;
+// Block of int_H at rows i + r.., columns i + c.. of a tree that starts at dof i.
+fn free_block(w: u32, i: u32, r: u32, c: u32) -> mat3x3<f32> {
+    return mat3x3<f32>(
+        free_entry(w, i, r, c), free_entry(w, i, r + 1u, c), free_entry(w, i, r + 2u, c),
+        free_entry(w, i, r, c + 1u), free_entry(w, i, r + 1u, c + 1u), free_entry(w, i, r + 2u, c + 1u),
+        free_entry(w, i, r, c + 2u), free_entry(w, i, r + 1u, c + 2u), free_entry(w, i, r + 2u, c + 2u),
+    );
+}
+
+// Entry of int_H at row i + r, column i + c; a row of a simple body holds the diagonal only.
+fn free_entry(w: u32, i: u32, r: u32, c: u32) -> f32 {
+    let low = min(r, c);
+    let high = max(r, c);
+    let last = u32(ld_M_rownnz(w, i + high)) - 1u;
+    let x = ld_int_H(w, u32(ld_M_rowadr(w, i + high)) + select(min(low, last), last, low == high));
+    return select(x, 0.0, low != high && last == 0u);
 }
 
 // Factors int_H in place, as factor_m does M.

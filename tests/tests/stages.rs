@@ -282,11 +282,17 @@ fn integrate_euler() {
     );
 }
 
+/// A step so long that the terms of second order in it show.
+fn long_step(m: &mut Model<f64>, integrator: i32) {
+    m.opt.integrator = integrator;
+    m.opt_timestep[0] = 0.05;
+}
+
 #[test]
 fn integrate_implicitfast() {
     stage(
         Stage::Integrate,
-        |m| m.opt.integrator = consts::integrator::IMPLICITFAST,
+        |m| long_step(m, consts::integrator::IMPLICITFAST),
         &[
             ("smooth_rk4", "implicit", "free_block(w, i, 3u, 3u) + gyro_r", "free_block(w, i, 3u, 3u)"),
             ("smooth_rk4", "implicit", "s * ld_ten_J(w, t,", "0.0 * ld_ten_J(w, t,"),
@@ -308,6 +314,6 @@ fn integrate_rk4() {
             3 => &[("smooth_rk4", "rk4", "select(1.0 / 3.0, 1.0 / 6.0,", "select(1.0 / 6.0, 1.0 / 6.0,")],
             _ => &[],
         };
-        stage(Call { stage: Stage::Integrate, sub }, |m| m.opt.integrator = consts::integrator::RK4, faults);
+        stage(Call { stage: Stage::Integrate, sub }, |m| long_step(m, consts::integrator::RK4), faults);
     }
 }

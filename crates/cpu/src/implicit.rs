@@ -128,20 +128,21 @@ fn inverse3<T: Real>(a: Mat3<T>) -> Mat3<T> {
     Mat3::new(yz[0] * s, yz[1] * s, yz[2] * s, zx[0] * s, zx[1] * s, zx[2] * s, xy[0] * s, xy[1] * s, xy[2] * s)
 }
 
-/// Block of `int_H` at rows `i + r0`.., columns `i + c0`.. of a tree that starts at dof `i`.
-fn free_block<T: Real>(m: &Model<T>, d: &Data<T>, i: usize, r0: usize, c0: usize) -> Mat3<T> {
-    let mut out = Mat3::zeros();
-    for r in 0..3 {
-        for c in 0..3 {
-            let (low, high) = ((r0 + r).min(c0 + c), (r0 + r).max(c0 + c));
-            let row = i + high;
-            if low == high {
-                out[(r, c)] = d.int_H[(m.M_rowadr[row] + m.M_rownnz[row] - 1) as usize];
-            } else if m.M_rownnz[row] > 1 {
-                // a row of a simple body holds the diagonal only
-                out[(r, c)] = d.int_H[m.M_rowadr[row] as usize + low];
-            }
-        }
+/// Block of `int_H` at rows `i + r`.., columns `i + c`.. of a tree that starts at dof `i`.
+fn free_block<T: Real>(m: &Model<T>, d: &Data<T>, i: usize, r: usize, c: usize) -> Mat3<T> {
+    Mat3::from_fn(|dr, dc| free_entry(m, d, i, r + dr, c + dc))
+}
+
+/// Entry of `int_H` at row `i + r`, column `i + c`; a row of a simple body holds the diagonal only.
+fn free_entry<T: Real>(m: &Model<T>, d: &Data<T>, i: usize, r: usize, c: usize) -> T {
+    let (low, high) = (r.min(c), r.max(c));
+    let last = m.M_rownnz[i + high] as usize - 1;
+    let adr = m.M_rowadr[i + high] as usize;
+    if low == high {
+        d.int_H[adr + last]
+    } else if last > 0 {
+        d.int_H[adr + low]
+    } else {
+        T::zero()
     }
-    out
 }

@@ -5,7 +5,9 @@
 //! two opposite edges), equality and limit forces keep the values that the solver gave them.
 
 use crate::Scalar;
-use crate::dual::{block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_problem};
+use crate::dual::{
+    block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_problem,
+};
 use crate::pgs::friction_terms;
 use crate::rows::rows_compact;
 use crate::solver::scale;
