@@ -1,6 +1,6 @@
 //! Checks the present adapter in a few minutes: self-test, every stage against the CPU, bits of batches, throughput by lanes.
 //!
-//! `device_check [--models ant,mix] [--worlds 4096] [--seconds 2] [--stages no] [--checked yes]`
+//! `device_check [--models ant,mix] [--worlds 4096] [--seconds 2] [--stages no] [--checked yes] [--sweep no]`
 
 #![expect(clippy::print_stdout, reason = "a program that reports")]
 
@@ -17,6 +17,7 @@ struct Args {
     seconds: f64,
     stages: bool,
     checked: bool,
+    sweep: bool,
 }
 
 fn main() {
@@ -26,6 +27,7 @@ fn main() {
         seconds: 1.0,
         stages: true,
         checked: false,
+        sweep: true,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -34,8 +36,11 @@ fn main() {
             ("--worlds", Some(n)) => args.worlds = n.parse().expect("a number of worlds"),
             ("--seconds", Some(s)) => args.seconds = s.parse().expect("seconds"),
             ("--checked", Some(s)) => args.checked = s != "no",
+            ("--sweep", Some(s)) => args.sweep = s != "no",
             ("--stages", Some(s)) => args.stages = s != "no",
-            _ => panic!("device_check [--models ant,mix] [--worlds 4096] [--seconds 2] [--stages no] [--checked yes]"),
+            _ => panic!(
+                "device_check [--models ant,mix] [--worlds 4096] [--seconds 2] [--stages no] [--checked yes] [--sweep no]"
+            ),
         }
     }
     let checked = kiloworld_gpu::GpuOptions { checked: args.checked, ..Default::default() };
@@ -102,9 +107,9 @@ fn throughput(gpu: &Gpu, name: &str, args: &Args) {
     let calls: Vec<_> = kiloworld_sim::step::step(&m.opt).into_iter().filter(|c| has_kernels(c.stage, &m)).collect();
     let states: Vec<_> = (0..golden.nstate()).map(|k| golden.world(&m, k).split(&m)).collect();
     let worlds: Vec<_> = (0..args.worlds).map(|w| states[w % states.len()].clone()).collect();
-    for (lanes, worlds_per_group) in
-        [(1, 8), (1, 32), (1, 64), (2, 32), (4, 16), (8, 8), (16, 4), (32, 2), (32, 1), (64, 1)]
-    {
+    let sweep: &[(u32, u32)] =
+        &[(1, 8), (1, 32), (1, 64), (2, 32), (4, 16), (8, 8), (16, 4), (32, 2), (32, 1), (64, 1)];
+    for &(lanes, worlds_per_group) in sweep.iter().filter(|_| args.sweep) {
         let tuning = Tuning { lanes, worlds_per_group, ..gpu.tuning(m.size.nv) };
         let options = BatchOptions { tuning: Some(tuning), ..BatchOptions::default() };
         let made = GpuBatch::new(gpu, &m, args.worlds, options).and_then(|mut b| b.write_worlds(&worlds).map(|()| b));
@@ -129,6 +134,11 @@ fn throughput(gpu: &Gpu, name: &str, args: &Args) {
         batch.nslice(),
         batch.tuning()
     );
+    // some drivers compile at the first dispatch
+    let warm = batch.write_worlds(&worlds).and_then(|()| batch.submit(&calls, 1)).and_then(|()| gpu.wait());
+    if let Err(e) = warm {
+        return println!("{name}: {e}");
+    }
     batch.timings().enable(true);
     if batch.write_worlds(&worlds).and_then(|()| batch.submit(&calls, 10)).is_ok() {
         for (stage, seconds, runs) in batch.timings().take() {
