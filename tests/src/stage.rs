@@ -190,8 +190,3 @@ fn chosen<'a>(names: &[&'a str]) -> Vec<&'a str> {
         Err(_) => names.to_vec(),
     }
 }
-
-/// True where every kernel of the stage is there.
-pub fn has_kernels(stage: Stage, m: &Model<f64>) -> bool {
-    kiloworld_gpu::kernels(stage, &m.opt).iter().all(|k| kiloworld_gpu::SHADERS.iter().any(|s| s.0 == k.file))
-}

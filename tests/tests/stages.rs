@@ -2,16 +2,13 @@
 
 use kiloworld_layout::{Call, Model, Stage, consts};
 use kiloworld_tests::models;
-use kiloworld_tests::stage::{check, has_kernels, must_catch};
+use kiloworld_tests::stage::{check, must_catch};
 
 fn as_it_is(_: &mut Model<f64>) {}
 
 /// A stage test over all golden models, the hardest first, and its planted faults: (model, file, text, replacement).
 fn stage(call: impl Into<Call>, edit: impl Fn(&mut Model<f64>) + Copy, faults: &[(&str, &str, &str, &str)]) {
     let call = call.into();
-    if !has_kernels(call.stage, &models::named("mix")) {
-        return;
-    }
     check(call, &models::names(), edit);
     for (name, file, from, to) in faults {
         must_catch(call, name, edit, file, from, to);
@@ -98,9 +95,7 @@ fn collision() {
 #[test]
 fn constraint() {
     let rows = "constraint_rows";
-    if has_kernels(Stage::Constraint, &models::named(rows)) {
-        check(Stage::Constraint, &["constraint_pyramid", rows, "constraint_override"], as_it_is);
-    }
+    check(Stage::Constraint, &["constraint_pyramid", rows, "constraint_override"], as_it_is);
     stage(
         Stage::Constraint,
         as_it_is,
@@ -165,9 +160,7 @@ fn bias() {
 #[test]
 fn reference() {
     let rows = "constraint_rows";
-    if has_kernels(Stage::Reference, &models::named(rows)) {
-        check(Stage::Reference, &[rows, "constraint_pyramid"], as_it_is);
-    }
+    check(Stage::Reference, &[rows, "constraint_pyramid"], as_it_is);
     stage(
         Stage::Reference,
         as_it_is,

@@ -7,7 +7,7 @@
 use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch, Tuning};
 use kiloworld_layout::{Call, Field, Model};
 use kiloworld_tests::golden::Golden;
-use kiloworld_tests::stage::{Subject, has_kernels, tuning};
+use kiloworld_tests::stage::{Subject, tuning};
 use kiloworld_tests::{adapter, models};
 use std::time::Instant;
 
@@ -104,7 +104,7 @@ fn throughput(gpu: &Gpu, name: &str, args: &Args) {
     let golden = Golden::named(name);
     let mut m = models::of(&golden);
     fixed(&mut m);
-    let calls: Vec<_> = kiloworld_sim::step::step(&m.opt).into_iter().filter(|c| has_kernels(c.stage, &m)).collect();
+    let calls = kiloworld_sim::step::step(&m.opt);
     let states: Vec<_> = (0..golden.nstate()).map(|k| golden.world(&m, k).split(&m)).collect();
     let worlds: Vec<_> = (0..args.worlds).map(|w| states[w % states.len()].clone()).collect();
     let sweep: &[(u32, u32)] =
