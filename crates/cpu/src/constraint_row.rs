@@ -163,6 +163,7 @@ pub fn zero_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usiz
     d.efc_J_colind[r0 * nv + n..(r0 + 1) * nv].fill(-1);
 }
 
+// CPU only: lists of columns.
 /// Gives the rows of one object the columns of their first row.
 #[inline(always)]
 pub fn share_columns<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usize) {
@@ -200,6 +201,7 @@ pub fn limit_stiffness<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow
     }
 }
 
+// CPU only: lists of columns.
 /// Adds a nonzero to row `r`; columns come in ascending order.
 #[inline(always)]
 pub fn push_nonzero<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, col: usize, value: T) {
