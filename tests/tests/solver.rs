@@ -67,7 +67,7 @@ fn newton_finds_mujocos_minimum() {
             let e_con = rel_err(&d.qfrc_constraint, g.get("out/qfrc_constraint").row(k));
             // rows that move almost nothing have forces of 1e16 that leave their rounding in the sum
             let largest = d.efc_force[..nefc].iter().fold(0.0_f64, |s, f| s.max(f.abs()));
-            let rounding = f64::EPSILON * largest / d.qfrc_constraint.iter().fold(1e-3, |s, f| s.max(f.abs()));
+            let rounding = f64::EPSILON * largest / d.qfrc_constraint.iter().fold(1e-3_f64, |s, f| s.max(f.abs()));
             assert!(
                 e_acc < 1e-6 && e_force < 1e-6 && e_con < 1e-6 + rounding,
                 "{name} state {k}: {e_acc:e} {e_force:e} {e_con:e}"
