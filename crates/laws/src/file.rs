@@ -89,16 +89,25 @@ pub(crate) enum Measure {
     /// its difference from the same check of the first case
     Same { steps: usize },
     /// the value of a variable, raised step by step, at which `until` comes true
-    Sweep {
-        var: String,
-        from: Text,
-        by: f64,
-        hold: usize,
-        most: usize,
-        until: Until,
-        place: BTreeMap<String, Texts>,
-        r#move: BTreeMap<String, Texts>,
-    },
+    Sweep(Box<Sweep>),
+}
+
+/// A variable raised until something comes true.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sweep {
+    pub(crate) var: String,
+    pub(crate) from: Text,
+    pub(crate) by: f64,
+    /// steps at each value
+    pub(crate) hold: usize,
+    /// values tried
+    pub(crate) most: usize,
+    pub(crate) until: Until,
+    /// state set at the start
+    pub(crate) place: BTreeMap<String, Texts>,
+    /// state set at each value
+    pub(crate) r#move: BTreeMap<String, Texts>,
 }
 
 /// The end of a sweep.

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::expr::{Expr, Names};
-use crate::file::{Change, LawFile, Measure, Texts, applies};
+use crate::file::{Change, LawFile, Measure, Sweep, Texts, applies};
 use crate::totals;
 use crate::world::{Key, Values, View, World, apply};
 use kiloworld_layout::{Buffer, Field, Slice};
@@ -220,7 +220,7 @@ impl<'a> Run<'a> {
             }
             Measure::Period { first, count, window } => self.period(*first, *count, *window)?,
             Measure::Order { steps } => self.order(*steps)?,
-            Measure::Sweep { .. } => self.sweep()?,
+            Measure::Sweep(sweep) => self.sweep(sweep)?,
         };
         let values = self.sample()?.1;
         let mut out = Vec::new();
@@ -328,10 +328,8 @@ impl<'a> Run<'a> {
         Ok(out)
     }
 
-    fn sweep(&mut self) -> Result<Vec<Vec<f64>>, Error> {
-        let Measure::Sweep { var, from, by, hold, most, until, place, r#move } = &self.law.measure else {
-            return Ok(Vec::new());
-        };
+    fn sweep(&mut self, sweep: &Sweep) -> Result<Vec<Vec<f64>>, Error> {
+        let Sweep { var, from, by, hold, most, until, place, r#move } = sweep;
         let n = self.worlds.len();
         let mut x = Vec::new();
         for w in 0..n {
