@@ -2,7 +2,7 @@
 import package::layout::{
     LANES, NLEVEL, NV, Vec6, WORLDS_PER_GROUP, ld_body_childadr, ld_body_childnum, ld_body_rootid, ld_cdof, ld_cfrc_applied,
     ld_dof_bodyid, ld_level_adr, ld_level_body, ld_qfrc_actuator, ld_qfrc_applied, ld_qfrc_bias, ld_qfrc_passive,
-    ld_subtree_com, ld_xfrc_applied, ld_xipos, st_cfrc_applied, st_qacc_smooth, st_qfrc_smooth, world_of,
+    ld_subtree_com, ld_xfrc_applied, ld_xipos, st_cfrc_applied, st_qacc_smooth, st_qfrc_smooth, lane_of, world_of,
 };
 import package::inertia::{solve_m};
 import package::math::{sync};
@@ -10,7 +10,7 @@ import package::spatial::{add6, dot6};
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    acceleration(world_of(group, local), local.x);
+    acceleration(world_of(group, local), lane_of(local));
 }
 
 // Sum of the smooth forces and what it accelerates (mj_fwdAcceleration).

@@ -8,7 +8,7 @@ import package::layout::{
     ld_actuator_group, ld_actuator_length, ld_actuator_moment, ld_actuator_trnid, ld_actuator_trntype,
     ld_actuator_velocity, ld_ctrl, ld_dof_jntid, ld_jnt_actfrclimited, ld_jnt_actfrcrange, ld_jnt_actgravcomp,
     ld_jnt_dofadr, ld_jnt_type, ld_opt_timestep, ld_qfrc_actuator, ld_qfrc_gravcomp, st_act_dot, st_actuator_force,
-    st_qfrc_actuator, world_of,
+    st_qfrc_actuator, lane_of, world_of,
 };
 import package::math::{sync};
 
@@ -16,7 +16,7 @@ const ACTUATION_ON: bool = (OPT_DISABLEFLAGS & DISABLE_ACTUATION) == 0;
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    actuation(world_of(group, local), local.x);
+    actuation(world_of(group, local), lane_of(local));
 }
 
 // Actuator forces (mj_fwdActuation).

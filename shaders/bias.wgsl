@@ -2,14 +2,14 @@
 import package::layout::{
     DISABLE_GRAVITY, LANES, NLEVEL, NV, OPT_DISABLEFLAGS, WORLDS_PER_GROUP, ld_body_childadr, ld_body_childnum,
     ld_body_dofadr, ld_body_dofnum, ld_body_parentid, ld_cacc, ld_cdof, ld_cdof_dot, ld_cfrc_int, ld_cvel, ld_dof_bodyid,
-    ld_level_adr, ld_level_body, ld_opt_gravity, ld_qvel, st_cacc, st_cfrc_int, st_qfrc_bias, world_of,
+    ld_level_adr, ld_level_body, ld_opt_gravity, ld_qvel, st_cacc, st_cfrc_int, st_qfrc_bias, lane_of, world_of,
 };
 import package::math::{sync};
 import package::spatial::{add6, cross_force, dot6, inert_mul, ld10_cinert, scale6, zero6};
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    bias(world_of(group, local), local.x);
+    bias(world_of(group, local), lane_of(local));
 }
 
 // Forces that keep qacc at zero (mj_rne without acceleration).

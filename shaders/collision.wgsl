@@ -12,7 +12,7 @@ import package::layout::{
     ld_opt_o_solimp, ld_opt_o_solref, ld_pair_dim, ld_pair_friction, ld_pair_gap, ld_pair_margin, ld_pair_solimp,
     ld_pair_solref, ld_pair_solreffriction, ld_status, ld_xmat, ld_xpos, ld_xpos_lo, st_contact_dim, st_contact_dist,
     st_contact_exclude, st_contact_frame, st_contact_friction, st_contact_geom, st_contact_includemargin, st_contact_pos,
-    st_contact_solimp, st_contact_solref, st_contact_solreffriction, st_ncon, st_ncon_need, st_status, world_of
+    st_contact_solimp, st_contact_solref, st_contact_solreffriction, st_ncon, st_ncon_need, st_status, lane_of, world_of
 };
 import package::collide_box::collide_box_box;
 import package::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
@@ -303,5 +303,5 @@ fn solmix_share(mix1: f32, mix2: f32) -> f32 {
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    collision(world_of(group, local), local.x);
+    collision(world_of(group, local), lane_of(local));
 }

@@ -11,7 +11,7 @@ import package::layout::{
     ld_jnt_solref, ld_jnt_type, ld_ncon, ld_nefc_need, ld_qpos, ld_qpos_lo, ld_status, ld_ten_J, ld_ten_length,
     ld_tendon_frictionloss, ld_tendon_invweight0, ld_tendon_limited, ld_tendon_margin, ld_tendon_range, ld_tendon_solimp_fri,
     ld_tendon_solimp_lim, ld_tendon_solref_fri, ld_tendon_solref_lim, st_contact_efc_address, st_efc_J, st_eq_efc_address, st_ne,
-    st_nefc, st_nefc_need, st_nf, st_nl, st_status, world_of
+    st_nefc, st_nefc_need, st_nf, st_nl, st_status, lane_of, world_of
 };
 import package::math::{quat_normalize, quat_to_vel};
 import package::constraint_row::{Solimp, contact_bodies, last_dof, st_scalar_row, zero_rows};
@@ -289,5 +289,5 @@ fn contact_count(w: u32, c: u32) -> i32 {
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    constraint(world_of(group, local), local.x);
+    constraint(world_of(group, local), lane_of(local));
 }

@@ -3,7 +3,7 @@ import package::layout::{
     CNSTR_CONTACT_ELLIPTIC, CNSTR_CONTACT_FRICTIONLESS, CNSTR_CONTACT_PYRAMIDAL, CONE_PYRAMIDAL, LANES, MINVAL, OPT_CONE,
     WORLDS_PER_GROUP, ld_body_invweight0, ld_body_rootid, ld_contact_dim, ld_contact_dist, ld_contact_efc_address,
     ld_contact_frame, ld_contact_friction, ld_contact_includemargin, ld_contact_pos, ld_contact_solimp, ld_contact_solref,
-    ld_contact_solreffriction, ld_ncon, ld_opt_impratio, ld_subtree_com, st_contact_mu, st_efc_J, world_of
+    ld_contact_solreffriction, ld_ncon, ld_opt_impratio, ld_subtree_com, st_contact_mu, st_efc_J, lane_of, world_of
 };
 import package::constraint_row::{
     Solimp, contact_bodies, dof_above, impedance, last_dof, limit_stiffness, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row,
@@ -121,5 +121,5 @@ fn contact_jac(w: u32, c: u32, r0: u32, dim: u32, pyramid: bool) {
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    constraint_contact(world_of(group, local), local.x);
+    constraint_contact(world_of(group, local), lane_of(local));
 }

@@ -3,7 +3,7 @@ import package::layout::{
     CNSTR_EQUALITY, EQ_JOINT, EQ_TENDON, EQ_WELD, LANES, NEQ, NV, Vec6, WORLDS_PER_GROUP, ld_body_invweight0, ld_body_rootid, ld_cdof,
     ld_dof_invweight0, ld_eq_data, ld_eq_efc_address, ld_eq_obj1id, ld_eq_obj2id, ld_eq_solimp, ld_eq_solref, ld_eq_type,
     ld_jnt_dofadr, ld_jnt_qposadr, ld_qpos, ld_qpos0, ld_qpos_lo, ld_subtree_com, ld_ten_J, ld_ten_length, ld_tendon_invweight0,
-    ld_tendon_length0, ld_xmat, ld_xpos, ld_xpos_lo, ld_xquat, st_efc_J, world_of
+    ld_tendon_length0, ld_xmat, ld_xpos, ld_xpos_lo, ld_xquat, st_efc_J, lane_of, world_of
 };
 import package::math::{quat_mul};
 import package::two_float::{tf_add3};
@@ -198,5 +198,5 @@ fn tendon_equality_row(w: u32, e: u32, r: u32) {
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    constraint_equality(world_of(group, local), local.x);
+    constraint_equality(world_of(group, local), lane_of(local));
 }

@@ -7,10 +7,10 @@ import package::layout::{
     STATE_SATISFIED, Vec6, WORLDS_PER_GROUP, dispatch_arg, ld4_efc_J, ld4_efc_Y, ld_M_colind, ld_M_rowadr, ld_M_rownnz,
     ld_contact_dim, ld_contact_efc_address, ld_contact_friction, ld_efc_Y, ld_efc_aref, ld_efc_force, ld_efc_frictionloss,
     ld_efc_id, ld_efc_type, ld_qLD, ld_qLDiagInv, ld_qacc, ld_qacc_smooth, st4_efc_Y, st_efc_A, st_efc_Y, st_efc_state,
-    st_qacc, world_of
+    st_qacc, lane_of, world_of
 };
 import package::lanes::{sum_lanes};
-import package::math::{EPSILON};
+import package::math::{EPSILON, rolled};
 import package::rows::{is_elliptic, row_counts, rows_mul_t};
 import package::solver_vector::{NBLOCK, dof_vec};
 
@@ -33,7 +33,7 @@ fn dual_solve(w: u32, e: u32) {
     for (var k = 0u; k < NBLOCK; k += 1u) {
         st4_efc_Y(w, e, k, ld4_efc_J(w, e, k));
     }
-    for (var left = NV; left > 0u; left -= 1u) {
+    for (var left = rolled(NV); left > 0u; left -= 1u) {
         let i = left - 1u;
         let x = ld_efc_Y(w, e, i);
         if x != 0.0 {
@@ -44,7 +44,7 @@ fn dual_solve(w: u32, e: u32) {
             }
         }
     }
-    for (var i = 0u; i < NV; i += 1u) {
+    for (var i = 0u; i < rolled(NV); i += 1u) {
         let adr = u32(ld_M_rowadr(w, i));
         var sum = ld_efc_Y(w, e, i) * ld_qLDiagInv(w, i);
         for (var k = adr; k < adr + u32(ld_M_rownnz(w, i)) - 1u; k += 1u) {
@@ -326,10 +326,10 @@ fn dual_finish(w: u32, lane: u32) {
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main_dual_init(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    dual_init(world_of(group, local), local.x, dispatch_arg());
+    dual_init(world_of(group, local), lane_of(local), dispatch_arg());
 }
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main_dual_finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    dual_finish(world_of(group, local), local.x);
+    dual_finish(world_of(group, local), lane_of(local));
 }

@@ -7,7 +7,7 @@ import package::layout::{
     OPT_INTEGRATOR, WORLDS_PER_GROUP, ld_M, ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_actuator_moment, ld_dof_damping, ld_dof_descnum,
     ld_dof_jntid, ld_dof_treeid, ld_doflevel_adr, ld_doflevel_dof, ld_int_H, ld_int_HDiagInv, ld_int_dacc, ld_int_dvel,
     ld_jnt_bodyid, ld_jnt_dofadr, ld_jnt_type, ld_opt_timestep, ld_qacc, ld_qvel, ld_subtree_com, ld_ten_J,
-    ld_tendon_damping, ld_xmat, ld_xpos, st_int_H, st_int_HDiagInv, st_int_dacc, st_int_dvel, world_of,
+    ld_tendon_damping, ld_xmat, ld_xpos, st_int_H, st_int_HDiagInv, st_int_dacc, st_int_dvel, lane_of, world_of,
 };
 import package::actuation::{actuator_disabled, actuator_gain_rate};
 import package::math::{sync};
@@ -17,7 +17,7 @@ const FAST: bool = OPT_INTEGRATOR == INTEGRATOR_IMPLICITFAST;
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    implicit(world_of(group, local), local.x);
+    implicit(world_of(group, local), lane_of(local));
 }
 
 // The acceleration of the step in int_dacc.

@@ -6,14 +6,14 @@
 import package::layout::{
     LANES, NDOFLEVEL, NLEVEL, NV, WORLDS_PER_GROUP, ld_M, ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_body_childadr,
     ld_body_childnum, ld_cdof, ld_dof_armature, ld_dof_bodyid, ld_dof_descnum, ld_doflevel_adr, ld_doflevel_dof,
-    ld_level_adr, ld_level_body, ld_qLD, ld_qLDiagInv, ld_qacc_smooth, st_M, st_qLD, st_qLDiagInv, st_qacc_smooth, world_of,
+    ld_level_adr, ld_level_body, ld_qLD, ld_qLDiagInv, ld_qacc_smooth, st_M, st_qLD, st_qLDiagInv, st_qacc_smooth, lane_of, world_of,
 };
 import package::math::{sync};
 import package::spatial::{dot6, inert_add, inert_mul, ld10_cinert, ld10_crb, st10_crb};
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    inertia(world_of(group, local), local.x);
+    inertia(world_of(group, local), lane_of(local));
 }
 
 // Composite inertias, M, its factor (mj_makeM, mj_factorM).

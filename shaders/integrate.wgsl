@@ -8,7 +8,7 @@ import package::layout::{
     ld_act, ld_act_dot, ld_actuator_actadr, ld_ctrl, ld_int_act, ld_int_dacc, ld_int_dact, ld_int_qpos, ld_int_qpos_lo,
     ld_int_qvel, ld_opt_timestep, ld_qacc, ld_qfrc_applied, ld_qpos, ld_qpos_lo, ld_qvel, ld_status, ld_time,
     ld_xfrc_applied, st_act, st_int_act, st_int_dacc, st_int_dact, st_int_dvel, st_int_qpos, st_int_qpos_lo, st_int_qvel,
-    st_qacc_warmstart, st_qpos, st_qpos_lo, st_qvel, st_status, st_time, world_of,
+    st_qacc_warmstart, st_qpos, st_qpos_lo, st_qvel, st_status, st_time, lane_of, world_of,
 };
 import package::actuation::{actuator_disabled, next_activation};
 import package::joints::{RATE_DVEL, joint_advance, joint_rate};
@@ -23,7 +23,7 @@ var<workgroup> integrate_flag: array<atomic<u32>, WORLDS_PER_GROUP>;
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    integrate(world_of(group, local), local.x, dispatch_arg());
+    integrate(world_of(group, local), lane_of(local), dispatch_arg());
 }
 
 // Advances a world (mj_Euler, mj_implicit, the end of mj_RungeKutta) at the acceleration that the kernel `implicit` left in

@@ -7,7 +7,7 @@ import package::layout::{
     ld_jnt_type, ld_level_adr, ld_level_body, ld_mocap_pos, ld_mocap_quat, ld_qpos, ld_qpos0, ld_qpos_lo, ld_site_bodyid,
     ld_site_pos, ld_site_quat, ld_subtree_com, ld_xanchor, ld_xaxis, ld_ximat, ld_xipos, ld_xmat, ld_xpos, ld_xpos_lo,
     ld_xquat, st_cdof, st_geom_xmat, st_geom_xpos, st_site_xmat, st_site_xpos, st_subtree_com, st_xanchor, st_xaxis,
-    st_ximat, st_xipos, st_xmat, st_xpos, st_xpos_lo, st_xquat, world_of,
+    st_ximat, st_xipos, st_xmat, st_xpos, st_xpos_lo, st_xquat, lane_of, world_of,
 };
 import package::math::{axis_angle_to_quat, quat_mul, quat_normalize, quat_rotate, quat_to_mat, sync};
 import package::spatial::{inert_at, st10_cinert, zero6};
@@ -15,12 +15,12 @@ import package::two_float::{Tf3, tf_add3};
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    kinematics(world_of(group, local), local.x);
+    kinematics(world_of(group, local), lane_of(local));
 }
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main_com_pos(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    com_pos(world_of(group, local), local.x);
+    com_pos(world_of(group, local), lane_of(local));
 }
 
 // Frames of bodies, joints, geoms and sites from qpos (mj_kinematics).

@@ -15,6 +15,13 @@ fn sync() {
     }
 }
 
+// The same number, which no compiler knows: a loop up to it is not unrolled. Unrolled tiles of a matrix make a kernel that
+// takes four times as long to compile, and is no faster.
+// GPU only: Rust compiles once
+fn rolled(n: u32) -> u32 {
+    return n + opaque_zero();
+}
+
 // Sine and cosine. WGSL's own may be off by 5e-4, which a turn of a few milliradians a step does not bear; this is good to
 // 1e-7: reduction by multiples of pi/2 in three parts, then fits on [-pi/4, pi/4] (largest errors 4e-9 and 1e-10).
 // GPU only: Rust has exact ones

@@ -3,7 +3,7 @@
 import package::layout::{
     CNSTR_CONTACT_ELLIPTIC, CNSTR_CONTACT_PYRAMIDAL, LANES, MINVAL, WORLDS_PER_GROUP, dispatch_arg, ld_contact_dim, ld_efc_A,
     ld_efc_R, ld_efc_force, ld_efc_frictionloss, ld_efc_id, ld_efc_type, ld_noslip_niter, ld_opt_noslip_tolerance,
-    ld_solver_scalar, st_efc_force, st_noslip_niter, st_solver_scalar, world_of
+    ld_solver_scalar, st_efc_force, st_noslip_niter, st_solver_scalar, lane_of, world_of
 };
 import package::dual::{
     block_first, dual_blocks, dual_change, dual_load, dual_qacc, dual_set, dual_store, friction_problem
@@ -136,10 +136,10 @@ fn noslip_elliptic(w: u32, lane: u32, e: u32, n: u32, old: array<f32, 6>, res: a
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main_noslip_start(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    noslip_start(world_of(group, local), local.x);
+    noslip_start(world_of(group, local), lane_of(local));
 }
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main_noslip_sweep(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    noslip_sweep(world_of(group, local), local.x, dispatch_arg());
+    noslip_sweep(world_of(group, local), lane_of(local), dispatch_arg());
 }

@@ -5,7 +5,7 @@ import package::layout::{
     ld_dof_bodyid, ld_dof_damping, ld_dof_jntid, ld_jnt_actgravcomp, ld_jnt_dofadr, ld_jnt_qposadr, ld_jnt_stiffness,
     ld_jnt_type, ld_opt_gravity, ld_qfrc_spring, ld_qpos, ld_qpos_lo, ld_qpos_spring, ld_qvel, ld_subtree_com, ld_ten_J,
     ld_ten_length, ld_ten_velocity, ld_tendon_damping, ld_tendon_lengthspring, ld_tendon_stiffness, ld_xipos,
-    st_qfrc_damper, st_qfrc_gravcomp, st_qfrc_passive, st_qfrc_spring, world_of,
+    st_qfrc_damper, st_qfrc_gravcomp, st_qfrc_passive, st_qfrc_spring, lane_of, world_of,
 };
 import package::kinematics::{qpos_quat};
 import package::math::{quat_conj, quat_mul, quat_normalize, quat_to_vel, sync};
@@ -17,7 +17,7 @@ const GRAVCOMP_ON: bool = NGRAVCOMP > 0u && (OPT_DISABLEFLAGS & DISABLE_GRAVITY)
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    passive(world_of(group, local), local.x);
+    passive(world_of(group, local), lane_of(local));
 }
 
 // Passive forces (mj_passive). With springs and dampers both disabled gravity compensation is off too, as in MuJoCo.

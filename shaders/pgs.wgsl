@@ -3,7 +3,7 @@ import package::layout::{
     CONE_ELLIPTIC, DISABLE_WARMSTART, LANES, MINVAL, NV, OPT_CONE, OPT_DISABLEFLAGS, WORLDS_PER_GROUP, ld_contact_dim, ld_contact_friction, ld_efc_A,
     ld_efc_Jv, ld_efc_R, ld_efc_aref, ld_efc_force, ld_efc_frictionloss, ld_efc_id, ld_opt_tolerance, ld_qacc, ld_qacc_smooth,
     ld_qacc_warmstart, ld_solver_niter, ld_solver_scalar, st_efc_Jaref, st_efc_force, st_qacc, st_solver_niter,
-    st_solver_scalar, st_solver_search, world_of
+    st_solver_scalar, st_solver_search, lane_of, world_of
 };
 import package::dual::{
     block_first, dual_blocks, dual_change, dual_load, dual_qacc, dual_residual, dual_set, dual_store, friction_problem
@@ -257,10 +257,10 @@ fn friction_bias(a: array<array<f32, 6>, 6>, res: array<f32, 6>, old: array<f32,
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main_pgs_start(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    pgs_start(world_of(group, local), local.x);
+    pgs_start(world_of(group, local), lane_of(local));
 }
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main_pgs_sweep(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    pgs_sweep(world_of(group, local), local.x);
+    pgs_sweep(world_of(group, local), lane_of(local));
 }

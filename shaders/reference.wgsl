@@ -3,7 +3,7 @@ import package::layout::{
     EQ_CONNECT, EQ_WELD, LANES, NEQ, NV, WORLDS_PER_GROUP, ld_body_rootid, ld_cacc, ld_cvel, ld_efc_J, ld_efc_KBIP,
     ld_efc_aref,
     ld_efc_margin, ld_efc_pos, ld_eq_data, ld_eq_efc_address, ld_eq_type, ld_nefc, ld_qvel, ld_subtree_com, ld_xmat, ld_xpos,
-    ld_xquat, st_efc_aref, st_efc_vel, world_of
+    ld_xquat, st_efc_aref, st_efc_vel, lane_of, world_of
 };
 import package::math::{quat_mul, sync};
 import package::constraint_anchor::{eq_anchor, half_relative};
@@ -70,5 +70,5 @@ fn equality_bias(w: u32, e: u32) {
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    reference(world_of(group, local), local.x);
+    reference(world_of(group, local), lane_of(local));
 }

@@ -5,7 +5,7 @@
 import package::layout::{
     JNT_BALL, JNT_FREE, LANES, NA, NJNT, NV, Vec6, WORLDS_PER_GROUP, dispatch_arg, ld_act_dot, ld_int_act, ld_int_dacc, ld_int_dact, ld_int_dvel,
     ld_int_qvel, ld_jnt_dofadr, ld_jnt_type, ld_opt_timestep, ld_qacc, st_act, st_int_dacc, st_int_dact, st_int_dvel,
-    st_int_uvel, st_qvel, world_of,
+    st_int_uvel, st_qvel, lane_of, world_of,
 };
 import package::integrate::{begin};
 import package::joints::{RATE_QVEL, RATE_UVEL, joint_advance, joint_rate};
@@ -13,7 +13,7 @@ import package::math::{sin_cos, sync};
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    rk4_stage(world_of(group, local), local.x, dispatch_arg());
+    rk4_stage(world_of(group, local), lane_of(local), dispatch_arg());
 }
 
 // Weights of the four stages.

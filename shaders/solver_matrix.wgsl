@@ -5,7 +5,7 @@ import package::layout::{
     ld_efc_state, ld_solver_grad, st4_solver_H, st_efc_Jv, st_solver_H, st_solver_search
 };
 import package::cone::{cone_hessian, cone_new};
-import package::math::{sync};
+import package::math::{rolled, sync};
 import package::rows::{is_elliptic, is_first, row_counts, rows_load_Jaref};
 import package::solver_vector::{NBLOCK, dof_vec};
 
@@ -23,7 +23,7 @@ fn hessian(w: u32, lane: u32, go: bool) {
     sync();
     if go {
         var t = 0u;
-        for (var i = 0u; i < NBLOCK; i += 1u) {
+        for (var i = 0u; i < rolled(NBLOCK); i += 1u) {
             for (var j = 0u; j <= i; j += 1u) {
                 if t % LANES == lane {
                     var tile = ld_tile(w, i, j);
@@ -46,7 +46,7 @@ fn hessian(w: u32, lane: u32, go: bool) {
 // GPU only: the CPU has no padding.
 // Row i of M, 0 elsewhere.
 fn hessian_start(w: u32, i: u32) {
-    for (var k = 0u; k < NBLOCK; k += 1u) {
+    for (var k = 0u; k < rolled(NBLOCK); k += 1u) {
         st4_solver_H(w, i, k, vec4<f32>(0.0));
     }
     if i >= NV {
@@ -150,7 +150,7 @@ fn add_outer(tile: ptr<function, mat4x4<f32>>, a: vec4<f32>, b: vec4<f32>) {
 // solver_H = Lᵀ L in place, from the last block of dofs to the first: no block fills in on a kinematic tree. The diagonal
 // becomes 1 / L_ii. Uniform control flow only.
 fn factor(w: u32, lane: u32, go: bool) {
-    for (var left = NBLOCK; left > 0u; left -= 1u) {
+    for (var left = rolled(NBLOCK); left > 0u; left -= 1u) {
         let k = left - 1u;
         var diagonal: mat4x4<f32>;
         if go {
@@ -243,7 +243,7 @@ fn solve(w: u32, lane: u32, go: bool) {
     }
     sync();
     // Lᵀ y = b
-    for (var left = NBLOCK; left > 0u; left -= 1u) {
+    for (var left = rolled(NBLOCK); left > 0u; left -= 1u) {
         let k = left - 1u;
         var y = vec4<f32>(0.0);
         if go {
@@ -265,7 +265,7 @@ fn solve(w: u32, lane: u32, go: bool) {
     }
     sync();
     // L x = y
-    for (var k = 0u; k < NBLOCK; k += 1u) {
+    for (var k = 0u; k < rolled(NBLOCK); k += 1u) {
         var x = vec4<f32>(0.0);
         if go {
             let l = ld_tile(w, k, k);

@@ -3,14 +3,14 @@ import package::layout::{
     JNT_BALL, JNT_FREE, LANES, NTENDON, NU, NV, TRN_JOINTINPARENT, TRN_TENDON, WORLDS_PER_GROUP, ld_actuator_gear,
     ld_actuator_trnid, ld_actuator_trntype, ld_jnt_dofadr, ld_jnt_qposadr, ld_jnt_type, ld_qpos, ld_ten_J, ld_ten_length,
     ld_tendon_adr, ld_tendon_num, ld_wrap_objid, ld_wrap_prm, st_actuator_length, st_actuator_moment, st_ten_J,
-    st_ten_length, world_of,
+    st_ten_length, lane_of, world_of,
 };
 import package::kinematics::{qpos_quat};
 import package::math::{quat_conj, quat_normalize, quat_rotate, quat_to_vel, sync};
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    transmission(world_of(group, local), local.x);
+    transmission(world_of(group, local), lane_of(local));
 }
 
 // Lengths and Jacobians of tendons, then of actuators (mj_tendon, mj_transmission).

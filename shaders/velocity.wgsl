@@ -2,7 +2,7 @@
 import package::layout::{
     JNT_BALL, JNT_FREE, LANES, NLEVEL, NTENDON, NU, WORLDS_PER_GROUP, ld_actuator_moment, ld_body_jntadr, ld_body_jntnum,
     ld_body_parentid, ld_cdof, ld_cvel, ld_jnt_dofadr, ld_jnt_type, ld_level_adr, ld_level_body, ld_qvel, ld_tendon_adr,
-    ld_tendon_num, ld_wrap_objid, ld_wrap_prm, st_actuator_velocity, st_cdof_dot, st_cvel, st_ten_velocity, world_of,
+    ld_tendon_num, ld_wrap_objid, ld_wrap_prm, st_actuator_velocity, st_cdof_dot, st_cvel, st_ten_velocity, lane_of, world_of,
 };
 import package::math::{sync};
 import package::spatial::{add6, cross_motion, scale6, zero6};
@@ -10,7 +10,7 @@ import package::transmission::{actuator_dofs};
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    velocity(world_of(group, local), local.x);
+    velocity(world_of(group, local), lane_of(local));
 }
 
 // What follows from qvel (mj_fwdVelocity's first part, mj_comVel).
