@@ -121,7 +121,8 @@ fn uniform_names(tokens: &[Token], start: usize, end: usize) -> BTreeSet<String>
     names
 }
 
-const TYPES: [&str; 8] = ["u32", "i32", "f32", "bool", "min", "max", "select", "dispatch_arg"];
+/// What keeps uniform things uniform; `rolled` and `dispatch_arg` read the uniform buffer.
+const TYPES: [&str; 9] = ["u32", "i32", "f32", "bool", "min", "max", "select", "dispatch_arg", "rolled"];
 const KEYWORDS: [&str; 7] = ["for", "while", "loop", "if", "else", "var", "switch"];
 
 fn head_is_uniform(tokens: &[Token], block: &Block, uniform: &BTreeSet<String>) -> bool {
