@@ -6,7 +6,7 @@ use crate::poison::{due, is_internal, left_over, poison, written};
 use crate::{adapter, models};
 use kiloworld_cpu::run;
 use kiloworld_gpu::{BatchOptions, GpuBatch, Shaders, Tuning};
-use kiloworld_layout::{Call, Data, Field, Model, Stage};
+use kiloworld_layout::{Call, Data, Field, Model};
 
 /// A model with worlds at the golden's states, ready for a call: everything before it has run.
 pub struct Subject {

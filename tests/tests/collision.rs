@@ -510,7 +510,9 @@ fn overflow_is_flagged() {
 fn planted_faults_are_seen() {
     type Fault = fn(&mut Vec<Contact>);
     let faults: [Fault; 4] = [
-        |c| drop(c.pop()),
+        |c| {
+            c.pop();
+        },
         |c| c.iter_mut().for_each(|c| c.dist = -c.dist),
         |c| c.iter_mut().for_each(|c| c.frame[..3].iter_mut().for_each(|x| *x = -*x)),
         |c| c.iter_mut().for_each(|c| c.pos[2] += 1e-6),

@@ -1,5 +1,7 @@
 //! The whole f64 pipeline against MuJoCo: our compiler's model, every stage in order from a state, and 500 steps.
 
+#![expect(clippy::print_stdout, reason = "tables for whoever asks with --nocapture; a skip must be seen")]
+
 use kiloworld_cpu::run;
 use kiloworld_layout::{Data, Field, Model, Slice, Stage};
 use kiloworld_sim::step;

@@ -62,7 +62,7 @@ pub(crate) fn run(json: bool) -> Result<Outcome> {
             println!("two-float self-test: {verdict} (largest error {:.1e})", t.two_float_error);
             match t.loop_limit() {
                 Some(n) => {
-                    println!("loop limit: loops end silently after {n} iterations an invocation; kernels stay below")
+                    println!("loop limit: loops end silently after {n} iterations an invocation; kernels stay below");
                 }
                 None => println!("loop limit: none found"),
             }

@@ -21,7 +21,10 @@ pub(crate) fn run(args: &Laws, json: bool) -> Result<Outcome> {
         },
     };
     if !json {
-        println!("{:<18} {:<8} {:<40} {:>13} {:>13} {:>27}  verdict  control", "law", "backend", "case and quantity", "expected", "measured", "bounds");
+        println!(
+            "{:<18} {:<8} {:<40} {:>13} {:>13} {:>27}  verdict  control",
+            "law", "backend", "case and quantity", "expected", "measured", "bounds"
+        );
     }
     let (mut held, mut broken) = (0, 0);
     for backend in backends {

@@ -291,9 +291,10 @@ impl Batch {
         let ids: Vec<usize> = (0..self.nworld).collect();
         let v = self.forward(&ids, &fields)?;
         let mut report = Report { nconmax: self.m.size.nconmax, njmax: self.m.size.njmax, ..Report::default() };
-        for w in 0..self.nworld {
+        for w in &ids {
+            let [bits, ncon, ncon_need, nefc, nefc_need, niter] = [0, 1, 2, 3, 4, 5].map(|k| v[k][*w]);
             #[allow(clippy::cast_possible_truncation, reason = "bits of an i32")]
-            report.add(v[0][w] as i32, v[1][w], v[2][w], v[3][w], v[4][w], v[5][w]);
+            report.add(bits as i32, ncon, ncon_need, nefc, nefc_need, niter);
         }
         Ok(report)
     }

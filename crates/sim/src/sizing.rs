@@ -39,7 +39,7 @@ pub fn probe(m: &Model<f64>, limit: usize) -> HighWater {
     let mut batch = CpuBatch::<f64>::new(&m, WORLDS);
     for w in 0..WORLDS {
         crate::batch::reset_world(&m, w.checked_rem(m.size.nkey + 1).and_then(|k| k.checked_sub(1)), |f, v| {
-            batch.set(f, w, v)
+            batch.set(f, w, v);
         });
     }
     let ranges = crate::batch::ctrl_ranges(&m);
