@@ -5,6 +5,7 @@ use crate::cpu_batch::CpuBatch;
 use crate::gpu_batch::GpuWorlds;
 use crate::{Error, sizing};
 use kiloworld_gpu::{Gpu, GpuOptions};
+use kiloworld_layout::consts::solver;
 use kiloworld_layout::{Buffer, Field, Kind};
 use kiloworld_model::{Model, rows_always, rows_per_contact};
 
@@ -118,7 +119,7 @@ impl<'m> BatchBuilder<'m> {
     }
 
     /// Exactly so many solver iterations a step, converged worlds masked, instead of the model's limit and tolerance.
-    /// The GPU always works so; its default is the model's limit, at most 10.
+    /// The GPU always works so; its default is the model's limit, at most 10 Newton steps.
     pub fn fixed_iterations(mut self, n: usize) -> Self {
         self.fixed_iterations = Some(n);
         self
@@ -152,7 +153,10 @@ impl<'m> BatchBuilder<'m> {
             (Some(_), Precision::F64) => return Err(Error::GpuPrecision),
             (Some(gpu), _) => {
                 if !m.opt.fixed_iterations {
-                    m.opt.iterations = m.opt.iterations.min(GPU_ITERATIONS);
+                    // a sweep of PGS does far less than a Newton step: the model's number stands
+                    if m.opt.solver != solver::PGS {
+                        m.opt.iterations = m.opt.iterations.min(GPU_ITERATIONS);
+                    }
                     m.opt.fixed_iterations = true;
                 }
                 Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.lanes, &self.per_world)?))
@@ -188,6 +192,6 @@ impl<'m> BatchBuilder<'m> {
     }
 }
 
-/// Solver iterations on the GPU where the model allows more: Newton with warm start needs 2 to 4, and converged worlds
-/// cost next to nothing.
+/// Newton steps on the GPU where the model allows more: with warm start 2 to 4 are needed, and converged worlds cost next to
+/// nothing.
 const GPU_ITERATIONS: i32 = 10;
