@@ -8,7 +8,11 @@ use serde_json::json;
 
 /// Prints an error: errors of a file with the lines they point to, others with their causes.
 pub(crate) fn report(error: &anyhow::Error, json: bool) {
-    match error.chain().find_map(|e| e.downcast_ref::<Errors>()) {
+    let errors = error.chain().find_map(|e| match e.downcast_ref::<kiloworld_sim::Error>() {
+        Some(kiloworld_sim::Error::Unsupported(errors)) => Some(errors),
+        _ => e.downcast_ref::<Errors>(),
+    });
+    match errors {
         Some(errors) if json => println!("{}", json!({ "errors": located(errors) })),
         Some(errors) => mjcf(errors),
         None if json => println!("{}", json!({ "errors": [{ "message": format!("{error:#}") }] })),
