@@ -2,9 +2,13 @@
 
 use codespan_reporting::diagnostic::{Diagnostic, Label};
 use codespan_reporting::files::SimpleFiles;
-use codespan_reporting::term;
+use codespan_reporting::term::{
+    self,
+    termcolor::{ColorChoice, StandardStream},
+};
 use kiloworld_mjcf::Errors;
 use serde_json::json;
+use std::io::IsTerminal;
 
 /// Prints an error: errors of a file with the lines they point to, others with their causes.
 pub(crate) fn report(error: &anyhow::Error, json: bool) {
@@ -41,7 +45,8 @@ fn mjcf(errors: &Errors) {
         files.add(&file.name, &file.text);
     }
     let config = term::Config::default();
-    let writer = term::termcolor::StandardStream::stderr(term::termcolor::ColorChoice::Auto);
+    let color = if std::io::stderr().is_terminal() { ColorChoice::Auto } else { ColorChoice::Never };
+    let writer = StandardStream::stderr(color);
     for e in &errors.errors {
         let label = Label::primary(e.span.file as usize, e.span.start as usize..e.span.end as usize);
         let mut diagnostic = Diagnostic::error().with_message(e.kind.to_string()).with_labels(vec![label]);
