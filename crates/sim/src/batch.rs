@@ -2,6 +2,7 @@
 
 use crate::cpu_batch::{Control, CpuBatch, to_f64};
 use crate::gpu_batch::GpuWorlds;
+use crate::row::COUNTERS;
 use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
 use kiloworld_layout::{Buffer, Call, Data, Field, Model, Slice, Stage};
 use std::sync::Mutex;
@@ -359,18 +360,7 @@ pub(crate) fn reset_world(m: &Model<f64>, keyframe: Option<usize>, mut set: impl
     set(Field::qfrc_applied, &zeros[..s.nv]);
     set(Field::xfrc_applied, &zeros[..6 * s.nbody]);
     set(Field::eq_active, &m.eq_active0.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
-    for counter in [
-        Field::ncon,
-        Field::ncon_need,
-        Field::ne,
-        Field::nf,
-        Field::nl,
-        Field::nefc,
-        Field::nefc_need,
-        Field::solver_niter,
-        Field::noslip_niter,
-        Field::status,
-    ] {
+    for counter in COUNTERS.into_iter().filter(|&f| f != Field::eq_active) {
         set(counter, &[0.0]);
     }
 }
