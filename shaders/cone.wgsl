@@ -2,7 +2,7 @@
 //
 // With N = mu x0, U = friction x1..., T = |U| the cost is 0 where N >= mu T, the sum of the rows' quadratics where
 // mu N + T <= 0, and 1/2 Dm (N - mu T)^2 between.
-import package::layout::{STATE_CONE, STATE_QUADRATIC, STATE_SATISFIED, ld_contact_dim, ld_contact_friction, ld_contact_mu, ld_efc_D, ld_efc_id};
+import package::layout::{STATE_CONE, STATE_QUADRATIC, STATE_SATISFIED, ld_contact_dim, ld_contact_friction, ld_contact_mu, ld_efc_D};
 
 // Parameters of a contact: rows, regularized friction, what scales a residual to (N, U), stiffness of the rows and of the
 // middle zone; entries past the last row are 0.
@@ -15,12 +15,11 @@ struct ConePoint { n: f32, t: f32, u: array<f32, 6> }
 struct ConeForce { zone: i32, force: array<f32, 6> }
 
 // GPU only: Cone::new on the CPU.
-// The contact whose first row is e.
-fn cone_new(w: u32, e: u32) -> Cone {
-    let c = u32(ld_efc_id(w, e));
+// Contact c, whose first row is e. A contact without friction is a cone that has no middle zone.
+fn cone_new(w: u32, c: u32, e: u32) -> Cone {
     var cone: Cone;
     cone.dim = u32(ld_contact_dim(w, c));
-    cone.mu = ld_contact_mu(w, c);
+    cone.mu = select(ld_contact_mu(w, c), 1.0, cone.dim == 1u);
     cone.scale[0] = cone.mu;
     for (var j = 0u; j < 6u; j += 1u) {
         if j < cone.dim {

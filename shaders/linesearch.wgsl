@@ -1,10 +1,10 @@
 // The step along the search direction: Newton in one dimension inside a bracket.
 import package::layout::{
-    LANES, OPT_LS_ITERATIONS, ld_efc_D, ld_efc_Jaref, ld_efc_Jv, ld_efc_R, ld_efc_frictionloss, ld_opt_ls_tolerance
+    LANES, OPT_LS_ITERATIONS, ld_contact_efc_address, ld_efc_D, ld_efc_Jaref, ld_efc_Jv, ld_efc_R, ld_efc_frictionloss, ld_opt_ls_tolerance
 };
 import package::cone::{cone_line, cone_new};
 import package::lanes::{group_max, sum_lanes};
-import package::rows::{RowCounts, is_elliptic, is_first, row_counts, rows_load_Jaref, rows_load_Jv};
+import package::rows::{RowCounts, row_counts, rows_load_Jaref, rows_load_Jv};
 
 // What the line search finds: the step, and the derivative of the cost there.
 struct Step { length: f32, slope: f32 }
@@ -27,8 +27,11 @@ fn linesearch(w: u32, lane: u32, go: bool, slope: f32, quadratic: vec2<f32>) -> 
     for (var turn = 0; turn < max(OPT_LS_ITERATIONS, 1); turn += 1) {
         var terms = vec2<f32>(0.0);
         if searching {
-            for (var e = lane; e < rows.all; e += LANES) {
+            for (var e = lane; e < rows.plain; e += LANES) {
                 terms += line_derivative(w, e, rows, step);
+            }
+            for (var c = lane; c < rows.cones; c += LANES) {
+                terms += line_contact(w, c, step);
             }
         }
         let sums = sum_lanes(w, lane, terms);
@@ -76,21 +79,9 @@ fn linesearch(w: u32, lane: u32, go: bool, slope: f32, quadratic: vec2<f32>) -> 
     return Step(low, low_slope);
 }
 
-// What row e, or the elliptic contact whose first row it is, adds to the first and second derivative of the cost at
+// What row e adds to the first and second derivative of the cost at
 // qacc + step solver_search with respect to step.
 fn line_derivative(w: u32, e: u32, rows: RowCounts, step: f32) -> vec2<f32> {
-    if is_elliptic(w, e) {
-        if !is_first(w, e) {
-            return vec2<f32>(0.0);
-        }
-        let cone = cone_new(w, e);
-        let v = rows_load_Jv(w, e, cone.dim);
-        var x = rows_load_Jaref(w, e, cone.dim);
-        for (var j = 0u; j < 6u; j += 1u) {
-            x[j] += step * v[j];
-        }
-        return cone_line(cone, x, v);
-    }
     let v = ld_efc_Jv(w, e);
     let x = ld_efc_Jaref(w, e) + step * v;
     let quadratic = ld_efc_D(w, e) * v * vec2<f32>(x, v);
@@ -109,4 +100,21 @@ fn line_derivative(w: u32, e: u32, rows: RowCounts, step: f32) -> vec2<f32> {
         return quadratic;
     }
     return select(vec2<f32>(0.0), quadratic, x < 0.0);
+}
+
+// GPU only: the CPU has it in line_derivative.
+// What elliptic contact c adds to them.
+fn line_contact(w: u32, c: u32, step: f32) -> vec2<f32> {
+    let first = ld_contact_efc_address(w, c);
+    if first < 0 {
+        return vec2<f32>(0.0);
+    }
+    let e = u32(first);
+    let cone = cone_new(w, c, e);
+    let v = rows_load_Jv(w, e, cone.dim);
+    var x = rows_load_Jaref(w, e, cone.dim);
+    for (var j = 0u; j < 6u; j += 1u) {
+        x[j] += step * v[j];
+    }
+    return cone_line(cone, x, v);
 }

@@ -2,7 +2,7 @@
 import package::layout::{
     CNSTR_CONTACT_ELLIPTIC, CONE_ELLIPTIC, LANES, NV, OPT_CONE, STATE_LINEARNEG, STATE_LINEARPOS, STATE_QUADRATIC,
     STATE_SATISFIED, WORLDS_PER_GROUP, ld4_efc_J, ld_contact_efc_address, ld_efc_D, ld_efc_Jaref, ld_efc_Jv, ld_efc_R,
-    ld_efc_aref, ld_efc_force, ld_efc_frictionloss, ld_efc_id, ld_efc_type, ld_ne, ld_nefc, ld_nf, ld_qacc_smooth,
+    ld_efc_aref, ld_efc_force, ld_efc_frictionloss, ld_efc_id, ld_efc_type, ld_ncon, ld_ne, ld_nefc, ld_nf, ld_nl, ld_qacc_smooth,
     ld_qacc_warmstart, ld_solver_Mv, ld_solver_search, st_efc_Jaref, st_efc_Jv, st_efc_force, st_efc_state, st_qacc,
     st_qfrc_constraint, st_solver_Ma, st_solver_search
 };
@@ -11,13 +11,19 @@ import package::lanes::{sum_lanes};
 import package::math::{sync};
 import package::solver_vector::{NBLOCK, dof_vec, gather, mul_m};
 
-// Where kinds of rows end.
-struct RowCounts { equality: u32, friction: u32, all: u32 }
+// Where kinds of rows end; `plain`: rows that are treated one by one, then come those of elliptic contacts, of which there
+// are `cones` (some may have no rows). Two loops, not one that asks: a branch costs both its sides where lanes are worlds.
+struct RowCounts { equality: u32, friction: u32, plain: u32, all: u32, cones: u32 }
 
 // GPU only: the CPU reads the counts where it needs them.
 fn row_counts(w: u32) -> RowCounts {
-    let ne = u32(ld_ne(w));
-    return RowCounts(ne, ne + u32(ld_nf(w)), u32(ld_nefc(w)));
+    let equality = u32(ld_ne(w));
+    let friction = equality + u32(ld_nf(w));
+    let all = u32(ld_nefc(w));
+    if OPT_CONE == CONE_ELLIPTIC {
+        return RowCounts(equality, friction, friction + u32(ld_nl(w)), all, u32(ld_ncon(w)));
+    }
+    return RowCounts(equality, friction, all, all, 0u);
 }
 
 // GPU only: the CPU walks contacts whole.
@@ -67,8 +73,11 @@ fn rows_start(w: u32, lane: u32, warm: bool) {
     rows_mul(w, lane);
     sync();
     var costs = vec2<f32>(0.0);
-    for (var e = lane; e < rows.all; e += LANES) {
+    for (var e = lane; e < rows.plain; e += LANES) {
         costs += row_costs(w, e, rows);
+    }
+    for (var c = lane; c < rows.cones; c += LANES) {
+        costs += contact_costs(w, c);
     }
     for (var i = lane; i < NV; i += LANES) {
         costs[1] += 0.5 * ld_solver_search(w, i) * ld_solver_Mv(w, i);
@@ -88,21 +97,8 @@ fn rows_start(w: u32, lane: u32, warm: bool) {
 }
 
 // GPU only: the CPU sums rows_cost over all rows.
-// The cost of row e, of the whole contact where it is the first of an elliptic one: at efc_Jaref, at efc_Jaref + efc_Jv.
+// The cost of row e: at efc_Jaref, at efc_Jaref + efc_Jv.
 fn row_costs(w: u32, e: u32, rows: RowCounts) -> vec2<f32> {
-    if is_elliptic(w, e) {
-        if !is_first(w, e) {
-            return vec2<f32>(0.0);
-        }
-        let cone = cone_new(w, e);
-        let v = rows_load_Jv(w, e, cone.dim);
-        var x = rows_load_Jaref(w, e, cone.dim);
-        let at_start = cone_cost(cone, x);
-        for (var j = 0u; j < 6u; j += 1u) {
-            x[j] += v[j];
-        }
-        return vec2<f32>(at_start, cone_cost(cone, x));
-    }
     let start = ld_efc_Jaref(w, e);
     let x = vec2<f32>(start, start + ld_efc_Jv(w, e));
     let quadratic = 0.5 * ld_efc_D(w, e) * x * x;
@@ -115,6 +111,24 @@ fn row_costs(w: u32, e: u32, rows: RowCounts) -> vec2<f32> {
         return select(loss * (abs(x) - 0.5 * knee), quadratic, abs(x) < vec2<f32>(knee));
     }
     return select(vec2<f32>(0.0), quadratic, x < vec2<f32>(0.0));
+}
+
+// GPU only: the CPU sums rows_cost over all rows.
+// row_costs of elliptic contact c.
+fn contact_costs(w: u32, c: u32) -> vec2<f32> {
+    let first = ld_contact_efc_address(w, c);
+    if first < 0 {
+        return vec2<f32>(0.0);
+    }
+    let e = u32(first);
+    let cone = cone_new(w, c, e);
+    let v = rows_load_Jv(w, e, cone.dim);
+    var x = rows_load_Jaref(w, e, cone.dim);
+    let at_start = cone_cost(cone, x);
+    for (var j = 0u; j < 6u; j += 1u) {
+        x[j] += v[j];
+    }
+    return vec2<f32>(at_start, cone_cost(cone, x));
 }
 
 // GPU only: Cone::load on the CPU.
@@ -143,8 +157,11 @@ fn rows_load_Jv(w: u32, e: u32, dim: u32) -> array<f32, 6> {
 fn rows_force(w: u32, lane: u32, go: bool) {
     let rows = row_counts(w);
     if go {
-        for (var e = lane; e < rows.all; e += LANES) {
+        for (var e = lane; e < rows.plain; e += LANES) {
             row_force(w, e, rows);
+        }
+        for (var c = lane; c < rows.cones; c += LANES) {
+            cone_rows_force(w, c);
         }
     }
     sync();
@@ -156,19 +173,6 @@ fn rows_force(w: u32, lane: u32, go: bool) {
 
 // GPU only: a row of rows_force.
 fn row_force(w: u32, e: u32, rows: RowCounts) {
-    if is_elliptic(w, e) {
-        if is_first(w, e) {
-            let cone = cone_new(w, e);
-            let out = cone_force(cone, rows_load_Jaref(w, e, cone.dim));
-            for (var j = 0u; j < 6u; j += 1u) {
-                if j < cone.dim {
-                    st_efc_force(w, e + j, out.force[j]);
-                    st_efc_state(w, e + j, out.zone);
-                }
-            }
-        }
-        return;
-    }
     let x = ld_efc_Jaref(w, e);
     var force = -ld_efc_D(w, e) * x;
     var zone = STATE_QUADRATIC;
@@ -190,6 +194,23 @@ fn row_force(w: u32, e: u32, rows: RowCounts) {
     }
     st_efc_force(w, e, force);
     st_efc_state(w, e, zone);
+}
+
+// GPU only: an elliptic contact of rows_force.
+fn cone_rows_force(w: u32, c: u32) {
+    let first = ld_contact_efc_address(w, c);
+    if first < 0 {
+        return;
+    }
+    let e = u32(first);
+    let cone = cone_new(w, c, e);
+    let out = cone_force(cone, rows_load_Jaref(w, e, cone.dim));
+    for (var j = 0u; j < 6u; j += 1u) {
+        if j < cone.dim {
+            st_efc_force(w, e + j, out.force[j]);
+            st_efc_state(w, e + j, out.zone);
+        }
+    }
 }
 
 // qfrc_constraint = Jᵀ efc_force, a lane a block of 4 dofs.

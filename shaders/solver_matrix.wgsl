@@ -1,46 +1,71 @@
 // The solver's Hessian in tiles of 4 by 4, its factor and solution.
 import package::layout::{
-    LANES, NV, NVPAD, OPT_CONE, CONE_ELLIPTIC, STATE_CONE, STATE_QUADRATIC, WORLDS_PER_GROUP, ld4_efc_J, ld4_solver_H, ld_M,
-    ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_contact_dim, ld_contact_friction, ld_contact_mu, ld_efc_D, ld_efc_Jv, ld_efc_id,
-    ld_efc_state, ld_solver_grad, st4_solver_H, st_efc_Jv, st_solver_H, st_solver_search
+    CONE_ELLIPTIC, LANES, NV, NVPAD, OPT_CONE, STATE_CONE, STATE_QUADRATIC, WORLDS_PER_GROUP, ld4_efc_J, ld4_solver_H, ld_M,
+    ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_contact_efc_address, ld_efc_D, ld_efc_state, ld_solver_grad, ld_solver_weight,
+    st4_solver_H, st_solver_H, st_solver_search, st_solver_weight
 };
 import package::cone::{cone_hessian, cone_new};
 import package::math::{rolled, sync};
-import package::rows::{is_elliptic, is_first, row_counts, rows_load_Jaref};
+import package::rows::{row_counts, rows_load_Jaref};
 import package::solver_vector::{NBLOCK, dof_vec};
+
+// Tiles across and down that a lane sums at once: a lane that has the whole world reads a row of J half as often, lanes that
+// share it have more to share.
+const SPAN: u32 = select(1u, 2u, LANES == 1u);
 
 // solver_H = M + Jᵀ s″ J, tiles on and below the diagonal; past the last dof the identity. Uniform control flow only.
 fn hessian(w: u32, lane: u32, go: bool) {
-    let n = row_counts(w).all;
+    let rows = row_counts(w);
+    let n = rows.all;
     if go {
         for (var i = lane; i < NVPAD; i += LANES) {
             hessian_start(w, i);
         }
-        for (var e = lane; e < n; e += LANES) {
+        for (var e = lane; e < rows.plain; e += LANES) {
             hessian_weight(w, e);
+        }
+        for (var c = lane; c < rows.cones; c += LANES) {
+            hessian_cone(w, c);
         }
     }
     sync();
     if go {
         var t = 0u;
-        for (var i = 0u; i < rolled(NBLOCK); i += 1u) {
-            for (var j = 0u; j <= i; j += 1u) {
+        for (var i = 0u; i < rolled(NBLOCK); i += SPAN) {
+            for (var j = 0u; j <= i; j += SPAN) {
                 if t % LANES == lane {
-                    var tile = ld_tile(w, i, j);
-                    // four rows a turn: fewer turns of the loop
-                    for (var e = 0u; e < n; e += 4u) {
-                        hessian_add(w, e, n, i, j, &tile);
-                        hessian_add(w, e + 1u, n, i, j, &tile);
-                        hessian_add(w, e + 2u, n, i, j, &tile);
-                        hessian_add(w, e + 3u, n, i, j, &tile);
-                    }
-                    st_tile(w, i, j, tile);
+                    hessian_tiles(w, n, i, j);
                 }
                 t += 1u;
             }
         }
     }
     sync();
+}
+
+// GPU only: tiles are the GPU's.
+// The tiles of a span from (i, j) on; past the last block it is the last again, and not stored.
+fn hessian_tiles(w: u32, n: u32, i: u32, j: u32) {
+    let i1 = min(i + 1u, NBLOCK - 1u);
+    let j1 = min(j + 1u, NBLOCK - 1u);
+    var sum: HessianSum;
+    sum.t00 = ld_tile(w, i, j);
+    sum.t01 = ld_tile(w, i, j1);
+    sum.t10 = ld_tile(w, i1, j);
+    sum.t11 = ld_tile(w, i1, j1);
+    // two rows a turn: fewer turns of the loop
+    for (var e = 0u; e < n; e += 2u) {
+        hessian_add(w, e, n, vec4<u32>(i, i1, j, j1), &sum);
+        hessian_add(w, e + 1u, n, vec4<u32>(i, i1, j, j1), &sum);
+    }
+    st_tile(w, i, j, sum.t00);
+    if SPAN == 2u && i1 != i {
+        st_tile(w, i1, j, sum.t10);
+        st_tile(w, i1, j1, sum.t11);
+    }
+    if SPAN == 2u && j1 != j && j1 <= i {
+        st_tile(w, i, j1, sum.t01);
+    }
 }
 
 // GPU only: the CPU has no padding.
@@ -60,62 +85,80 @@ fn hessian_start(w: u32, i: u32) {
 }
 
 // GPU only: the CPU takes rows as it goes.
-// What row e weighs in the Hessian, into efc_Jv, which is free until the search direction is known. In the middle zone of a
-// cone: see cone_hessian.
+// What row e weighs in the Hessian, see hessian_add.
 fn hessian_weight(w: u32, e: u32) {
+    let weight = select(0.0, ld_efc_D(w, e), ld_efc_state(w, e) == STATE_QUADRATIC);
+    st_solver_weight(w, e, vec4<f32>(weight, 0.0, 0.0, 0.0));
+}
+
+// What the rows of elliptic contact c weigh. In the middle zone, with S = Σ unit_j J_j over the friction rows and a = J_0 - S,
+// the Hessian is Dm (mu² aᵀ a + ring (Sᵀ S - Σ friction² J_jᵀ J_j)); ring is not above 0.
+fn hessian_cone(w: u32, c: u32) {
+    let first = ld_contact_efc_address(w, c);
+    if first < 0 {
+        return;
+    }
+    let e = u32(first);
+    let cone = cone_new(w, c, e);
     let zone = ld_efc_state(w, e);
-    if is_elliptic(w, e) && zone == STATE_CONE {
-        if is_first(w, e) {
-            let cone = cone_new(w, e);
-            let ring = cone_hessian(cone, rows_load_Jaref(w, e, cone.dim));
-            for (var j = 0u; j < 6u; j += 1u) {
-                if j < cone.dim {
-                    st_efc_Jv(w, e + j, ring[j]);
+    let unit = cone_hessian(cone, rows_load_Jaref(w, e, cone.dim));
+    let along = sqrt(cone.middle) * cone.mu;
+    let across = sqrt(max(-cone.middle * unit[0], 0.0));
+    for (var j = 0u; j < 6u; j += 1u) {
+        if j < cone.dim {
+            var weight = vec4<f32>(select(0.0, cone.stiffness[j], zone == STATE_QUADRATIC), 0.0, 0.0, 0.0);
+            if zone == STATE_CONE {
+                let side = across * cone.scale[j];
+                weight = vec4<f32>(side * side, -along * unit[j], across * unit[j], select(0.0, 1.0, j + 1u == cone.dim));
+                if j == 0u {
+                    weight = vec4<f32>(0.0, along, 0.0, 0.0);
                 }
             }
+            st_solver_weight(w, e + j, weight);
         }
-        return;
     }
-    st_efc_Jv(w, e, select(0.0, ld_efc_D(w, e), zone == STATE_QUADRATIC));
 }
 
-// Adds a contact in the middle zone, whose first row is e, to a tile: with a = J_0 - S, S = Σ efc_Jv J_j over friction rows,
-// it is Dm (mu² aᵀ a + ring (Sᵀ S - Σ friction² J_jᵀ J_j)).
-fn hessian_cone(w: u32, e: u32, i: u32, j: u32, tile: ptr<function, mat4x4<f32>>) {
-    let c = u32(ld_efc_id(w, e));
-    let dim = u32(ld_contact_dim(w, c));
-    let mu = ld_contact_mu(w, c);
-    let middle = ld_efc_D(w, e) / (mu * mu * (1.0 + mu * mu));
-    let ring = middle * ld_efc_Jv(w, e);
-    var si = vec4<f32>(0.0);
-    var sj = vec4<f32>(0.0);
-    for (var r = 1u; r < dim; r += 1u) {
-        let ji = ld4_efc_J(w, e + r, i);
-        let jj = ld4_efc_J(w, e + r, j);
-        let unit = ld_efc_Jv(w, e + r);
-        si += unit * ji;
-        sj += unit * jj;
-        let friction = ld_contact_friction(w, c, r - 1u);
-        add_outer(tile, -ring * friction * friction * ji, jj);
-    }
-    add_outer(tile, ring * si, sj);
-    add_outer(tile, middle * mu * mu * (ld4_efc_J(w, e, i) - si), ld4_efc_J(w, e, j) - sj);
+// Four tiles, of which the first alone is used where SPAN is 1, and what of a contact in the middle zone is in them only once
+// its last row is known: two combinations of its rows, in the columns of the tiles' rows and in those of their columns.
+struct HessianSum {
+    t00: mat4x4<f32>, t01: mat4x4<f32>, t10: mat4x4<f32>, t11: mat4x4<f32>,
+    a: mat4x4<f32>, s: mat4x4<f32>
 }
 
-// Adds row e, if there is one and it counts, to a tile; a contact in the middle zone at its first row.
-fn hessian_add(w: u32, e: u32, n: u32, i: u32, j: u32, tile: ptr<function, mat4x4<f32>>) {
-    if e >= n {
+// Adds row e, if there is one. Its weight: x for itself, y and z in the combinations a and s of its contact, w 1 where it is
+// the last row of one: aᵀ a - sᵀ s comes to the tiles. A lane that has a world is one of several in a register, where a branch
+// costs both its sides and a copy of the tiles: it does without.
+fn hessian_add(w: u32, e: u32, n: u32, blocks: vec4<u32>, sum: ptr<function, HessianSum>) {
+    let r = min(e, n - 1u);
+    let weight = ld_solver_weight(w, r) * select(0.0, 1.0, e < n);
+    if LANES > 1u && all(weight == vec4<f32>(0.0)) {
         return;
     }
-    if OPT_CONE == CONE_ELLIPTIC && ld_efc_state(w, e) == STATE_CONE {
-        if is_first(w, e) {
-            hessian_cone(w, e, i, j, tile);
+    let row = mat4x4<f32>(
+        ld4_efc_J(w, r, blocks[0]), ld4_efc_J(w, r, blocks[1]), ld4_efc_J(w, r, blocks[2]), ld4_efc_J(w, r, blocks[3])
+    );
+    add_outers(sum, weight.x, row);
+    if OPT_CONE == CONE_ELLIPTIC {
+        (*sum).a += weight.y * row;
+        (*sum).s += weight.z * row;
+        if LANES == 1u || weight.w != 0.0 {
+            add_outers(sum, weight.w, (*sum).a);
+            add_outers(sum, -weight.w, (*sum).s);
+            (*sum).a *= 1.0 - weight.w;
+            (*sum).s *= 1.0 - weight.w;
         }
-        return;
     }
-    let weight = ld_efc_Jv(w, e);
-    if weight != 0.0 {
-        add_outer(tile, weight * ld4_efc_J(w, e, i), ld4_efc_J(w, e, j));
+}
+
+// GPU only: tiles are the GPU's.
+// Adds a weighted row to the tiles.
+fn add_outers(sum: ptr<function, HessianSum>, weight: f32, row: mat4x4<f32>) {
+    (*sum).t00 = add_outer((*sum).t00, weight * row[0], row[2]);
+    if SPAN == 2u {
+        (*sum).t01 = add_outer((*sum).t01, weight * row[0], row[3]);
+        (*sum).t10 = add_outer((*sum).t10, weight * row[1], row[2]);
+        (*sum).t11 = add_outer((*sum).t11, weight * row[1], row[3]);
     }
 }
 
@@ -139,12 +182,9 @@ fn st_tile(w: u32, i: u32, j: u32, tile: mat4x4<f32>) {
 }
 
 // GPU only: tiles are the GPU's.
-// tile += aᵀ b
-fn add_outer(tile: ptr<function, mat4x4<f32>>, a: vec4<f32>, b: vec4<f32>) {
-    (*tile)[0] += a[0] * b;
-    (*tile)[1] += a[1] * b;
-    (*tile)[2] += a[2] * b;
-    (*tile)[3] += a[3] * b;
+// tile + aᵀ b
+fn add_outer(tile: mat4x4<f32>, a: vec4<f32>, b: vec4<f32>) -> mat4x4<f32> {
+    return mat4x4<f32>(tile[0] + a[0] * b, tile[1] + a[1] * b, tile[2] + a[2] * b, tile[3] + a[3] * b);
 }
 
 // solver_H = Lᵀ L in place, from the last block of dofs to the first: no block fills in on a kinematic tree. The diagonal
@@ -220,10 +260,10 @@ fn factor_update(w: u32, k: u32, i: u32, j: u32) {
     }
     let b = ld_tile(w, k, j);
     var tile = ld_tile(w, i, j);
-    add_outer(&tile, -a[0], b[0]);
-    add_outer(&tile, -a[1], b[1]);
-    add_outer(&tile, -a[2], b[2]);
-    add_outer(&tile, -a[3], b[3]);
+    tile = add_outer(tile, -a[0], b[0]);
+    tile = add_outer(tile, -a[1], b[1]);
+    tile = add_outer(tile, -a[2], b[2]);
+    tile = add_outer(tile, -a[3], b[3]);
     st_tile(w, i, j, tile);
 }
 

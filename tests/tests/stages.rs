@@ -223,7 +223,12 @@ fn solver() {
         Stage::Solver,
         fixed,
         &[
-            ("mix", "solver_matrix", "middle * mu * mu * (ld4", "-0.5 * middle * mu * mu * (ld4"),
+            (
+                "mix",
+                "solver_matrix",
+                "let along = sqrt(cone.middle) * cone.mu;",
+                "let along = 1.5 * sqrt(cone.middle) * cone.mu;",
+            ),
             ("mix", "cone", "out.force[0] = normal;", "out.force[0] = 1.01 * normal;"),
             ("mix", "rows", "force = loss;", "force = 0.9 * loss;"),
             ("mix_pyr", "rows", "var force = -ld_efc_D(w, e) * x;", "var force = -0.99 * ld_efc_D(w, e) * x;"),

@@ -499,6 +499,7 @@ fields! {
         efc_force: Efc [njmax] T Solver "N, N m" "constraint force";
         efc_Jaref: Efc [njmax] T Solver "m/s²" "J qacc - aref";
         efc_Jv: Efc [njmax] T Solver "m/s²" "J search";
+        solver_weight: Efc [njmax, 4] T Solver "" "what a row weighs in the Hessian; only on the GPU";
 
         efc_Y: Efc [njdual, nvpad] T Solver "1/kg" "rows of J M⁻¹, for the solvers over forces";
         efc_A: Efc [njdual, 6] T Solver "1/kg" "entries of J M⁻¹ Jᵀ: the row's own, then its pyramid partner's; or a row of an elliptic contact's block";
