@@ -283,10 +283,18 @@ pub fn run_all(filter: &str, backend: Backend, mut each: impl FnMut(&Verdict)) -
     Ok(out)
 }
 
-/// One device for every law: pipelines of the same text are made once.
+/// Devices that laws share, one a thread in turn: pipelines of the same text are made once a device, and a software device
+/// keeps one core busy.
+const DEVICES: usize = 2;
+
+/// The device of the calling thread.
 fn gpu() -> Result<Gpu, Error> {
-    static GPU: Mutex<Option<Gpu>> = Mutex::new(None);
-    let mut gpu = GPU.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    static GPU: [Mutex<Option<Gpu>>; DEVICES] = [const { Mutex::new(None) }; DEVICES];
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static MINE: usize = NEXT.fetch_add(1, Ordering::Relaxed) % DEVICES;
+    }
+    let mut gpu = GPU[MINE.with(|&mine| mine)].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(gpu) = &*gpu {
         return Ok(gpu.clone());
     }
