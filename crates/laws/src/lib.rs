@@ -15,8 +15,8 @@ use kiloworld_layout::Field;
 use kiloworld_sim::{Batch, Precision};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 pub use list::{MODELS, NAMES};
