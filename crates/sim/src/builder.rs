@@ -172,10 +172,10 @@ impl<'m> BatchBuilder<'m> {
         let (always, bound) = (rows_always(m), m.size.nconmax);
         if self.nconmax.is_none() && bound > STATIC_CONTACTS {
             let high = sizing::probe(m, bound.min(PROBE_CONTACTS));
-            // half as much again, for what the probe did not meet
-            let nconmax = bound.min((high.ncon + high.ncon / 2 + 8).next_multiple_of(4));
+            // as much again, for what the probe did not meet: thousands of worlds meet more than sixteen
+            let nconmax = bound.min((2 * high.ncon + 8).next_multiple_of(4));
             let most = always + nconmax * rows_per_contact(m);
-            let njmax = most.min((high.nefc + high.nefc / 2 + 16).next_multiple_of(4));
+            let njmax = most.min((2 * high.nefc + 16).next_multiple_of(4));
             sizing::set_capacities(m, nconmax, Some(njmax));
         }
         if let Some(n) = self.nconmax {

@@ -19,7 +19,7 @@ pub struct HighWater {
 /// Worlds and steps of the probe: a mix of the reference pose and the keyframes under random control, long enough for a
 /// body to fall on the ground and settle there.
 const WORLDS: usize = 16;
-const STEPS: usize = 200;
+const STEPS: usize = 400;
 
 /// Sets what a world can hold: so many contacts, and so many rows (those that the contacts can need where not given).
 pub(crate) fn set_capacities(m: &mut Model<f64>, nconmax: usize, njmax: Option<usize>) {
