@@ -87,10 +87,12 @@ fn read_npz(path: &Path) -> Result<BTreeMap<String, Array>> {
 pub(crate) fn write_npz<'a>(path: &Path, arrays: impl IntoIterator<Item = (&'a str, Array)>) -> Result<()> {
     use npyz::WriterBuilder;
     let write = || -> Result<()> {
+        // no time of writing, so that the same arrays are the same file
+        let options = npyz::zip::write::FileOptions::default().last_modified_time(npyz::zip::DateTime::default());
         let mut npz = npyz::npz::NpzWriter::new(BufWriter::new(std::fs::File::create(path)?));
         for (name, array) in arrays {
             let shape: Vec<u64> = array.shape.iter().map(|&n| n as u64).collect();
-            let mut writer = npz.array(name, Default::default())?.default_dtype().shape(&shape).begin_nd()?;
+            let mut writer = npz.array(name, options)?.default_dtype().shape(&shape).begin_nd()?;
             writer.extend(array.data.iter().copied())?;
             writer.finish()?;
         }
