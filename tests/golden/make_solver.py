@@ -2,7 +2,7 @@
 
 Usage: make_solver.py OUT_DIR MODEL.xml [MODEL.xml ...]      (needs mujoco==4.0.0 and numpy)
 
-Writes OUT_DIR/NAME.npz as make.py does, of 8 states, and OUT_DIR/sweeps_NAME.npz with, for the same states,
+Reads the states of OUT_DIR/NAME.npz, which make.py writes, and writes OUT_DIR/sweeps_NAME.npz with, for these states,
   out/nefc         rows
   noslipN/FIELD    qacc, efc_force, efc_state after Newton and N sweeps of noslip, tolerance 0
 PGS is not here: its sweeps in MuJoCo 4 are neither in order nor plain, so only where it converges can be compared.
@@ -37,10 +37,8 @@ def sweeps(path, golden, n):
 
 if __name__ == "__main__":
     target = pathlib.Path(sys.argv[1])
-    make.NSTATE, make.NTRAJ = 8, 1
     for path in map(pathlib.Path, sys.argv[2:]):
-        golden = make.make(path)
-        np.savez_compressed(target / (path.stem + ".npz"), **golden)
+        golden = dict(np.load(target / (path.stem + ".npz")))
         swept = {"out/nefc": golden["out/nefc"]}
         for n in SWEEPS:
             swept |= sweeps(path, golden, n)

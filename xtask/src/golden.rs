@@ -33,7 +33,12 @@ pub(crate) fn run(check: bool) -> Result<()> {
         }
         setup::run(command.arg(&dir).args(models(extension)?))?;
     }
-    Ok(())
+    if check {
+        return Ok(());
+    }
+    let swept = ["solver_elliptic", "solver_pyramid"]
+        .map(|n| crate::root().join("tests/mjcf/ok").join(n).with_extension("xml"));
+    setup::run(Command::new(&python).arg(dir.join("make_solver.py")).arg(&dir).args(swept))
 }
 
 /// Random models with MuJoCo's compiled fields, in `target/golden/random`.
