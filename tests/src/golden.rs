@@ -77,7 +77,7 @@ impl Golden {
     /// `cargo xtask test` makes those of other people's models. `None` where it is not.
     pub fn path(name: &str) -> Option<std::path::PathBuf> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let given = std::env::var_os("KILOWORLD_GOLDEN").or_else(|| std::env::var_os("KILOWORLD_GOLD"));
+        let given = std::env::var_os("KILOWORLD_GOLDEN");
         let dirs =
             [Some(here.join("golden")), given.map(std::path::PathBuf::from), Some(here.join("../target/golden"))];
         dirs.into_iter().flatten().map(|d| d.join(format!("{name}.npz"))).find(|p| p.exists())
