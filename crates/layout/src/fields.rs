@@ -389,6 +389,24 @@ fields! {
         stat_meansize: Host [1] T Load "m" "mean body size";
         stat_extent: Host [1] T Load "m" "spatial extent";
         stat_center: Host [1, 3] T Load "m" "centre of the model";
+        geom_dataid: Host [ngeom] i32 Load "" "mesh or height field of the geom, -1: none";
+        site_dataid: Host [nsite] i32 Load "" "mesh of the site, -1: none";
+        mesh_vertadr: Host [nmesh] i32 Load "" "first vertex";
+        mesh_vertnum: Host [nmesh] i32 Load "" "number of vertices";
+        mesh_faceadr: Host [nmesh] i32 Load "" "first face";
+        mesh_facenum: Host [nmesh] i32 Load "" "number of faces";
+        mesh_graphadr: Host [nmesh] i32 Load "" "first number of the convex hull in `mesh_graph`, -1: no geom of the mesh collides";
+        mesh_vert: Host [nmeshvert, 3] T Load "m" "vertices in the mesh's own frame: its centre of mass and principal axes";
+        mesh_face: Host [nmeshface, 3] i32 Load "" "vertices of a triangle, counted from the mesh's first, counter-clockwise from outside";
+        mesh_graph: Host [nmeshgraph] i32 Load "" "convex hulls: numvert, numface, vert_edgeadr[numvert], vert_globalid[numvert], edge_localid[numvert + 3 numface], face_globalid[3 numface]";
+        mesh_scale: Host [nmesh, 3] T Load "1" "factor on the vertices of the file";
+        mesh_pos: Host [nmesh, 3] T Load "m" "the mesh's own frame in that of the file";
+        mesh_quat: Host [nmesh, 4] T Load "1" "the mesh's own frame in that of the file";
+        hfield_size: Host [nhfield, 4] T Load "m" "half sides, height of the top over 0, depth of the base below";
+        hfield_nrow: Host [nhfield] i32 Load "" "rows of the grid, along y";
+        hfield_ncol: Host [nhfield] i32 Load "" "columns of the grid, along x";
+        hfield_adr: Host [nhfield] i32 Load "" "first number in `hfield_data`";
+        hfield_data: Host [nhfielddata] T Load "1" "elevation from 0 to 1, row by row from -y";
     }
     data {
         // State

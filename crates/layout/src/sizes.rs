@@ -83,12 +83,30 @@ sizes! {
     ndoflevel,
     /// `ndoflevel + 1`
     ndoflevel1,
+    /// meshes
+    nmesh,
+    /// vertices of all meshes
+    nmeshvert,
+    /// triangles of all meshes
+    nmeshface,
+    /// numbers that describe the convex hulls of all meshes
+    nmeshgraph,
+    /// height fields
+    nhfield,
+    /// elevations of all height fields
+    nhfielddata,
     /// contacts a world can hold
     nconmax,
     /// constraint rows a world can hold
     njmax,
     /// `njmax` where forces are solved for (PGS, noslip), else 0
     njdual,
+}
+
+impl SizeName {
+    /// Sizes of fields that are not on the device: kernels have no constant for them.
+    pub const HOST: &'static [Self] =
+        &[Self::nmesh, Self::nmeshvert, Self::nmeshface, Self::nmeshgraph, Self::nhfield, Self::nhfielddata];
 }
 
 impl Sizes {

@@ -3,7 +3,7 @@
 //! Kernels never index a buffer; what lies where is known here and in [`Layout`] and nowhere else.
 
 use crate::offsets::{Binding, Layout, Slot, is_padded};
-use crate::{Dim, Field, FieldInfo, Kind, Model, Sizes, consts};
+use crate::{Dim, Field, FieldInfo, Kind, Model, SizeName, Sizes, consts};
 use core::fmt::Write as _;
 
 /// How work is spread on the device: text constants of the module, so data and not code.
@@ -82,7 +82,7 @@ impl LayoutModule {
 /// Emits the module for a model.
 pub fn emit<T>(m: &Model<T>, layout: &Layout, tuning: Tuning) -> LayoutModule {
     let mut out = LayoutModule { prelude: prelude(layout, tuning), items: Vec::new() };
-    for &(name, size) in Sizes::NAMES {
+    for &(name, size) in Sizes::NAMES.iter().filter(|(_, size)| !SizeName::HOST.contains(size)) {
         out.constant(name.to_uppercase(), "u32", format_args!("{}u", m.size.get(size)));
     }
     let o = &m.opt;

@@ -47,6 +47,7 @@ pub(crate) fn geoms(c: &mut Compiler<'_>) {
         m.geom_conaffinity.push(g.conaffinity);
         m.geom_condim.push(g.condim);
         m.geom_bodyid.push(b as i32);
+        m.geom_dataid.push(-1);
         m.geom_priority.push(g.priority);
         m.geom_group.push(g.group);
         m.geom_size.extend(size);
@@ -78,6 +79,7 @@ pub(crate) fn sites(c: &mut Compiler<'_>) {
         let (pose, size) = placed(c, &s.at, s.kind, s.frame, &placement);
         c.m.site_bodyid.push(b as i32);
         c.m.site_type.push(type_id(s.kind));
+        c.m.site_dataid.push(-1);
         st3(&mut c.m.site_pos, i, pose.pos);
         st4(&mut c.m.site_quat, i, pose.quat);
         c.m.site_size.extend(size);
