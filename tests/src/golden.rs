@@ -218,6 +218,14 @@ impl Golden {
 }
 
 fn set(d: &mut Data<f64>, name: &str, values: &[f64]) {
+    // one world's counts are those of its register
+    match name {
+        "ncon" => d.slot_ncon[0] = values[0] as i32,
+        "ne" => d.slot_ne[0] = values[0] as i32,
+        "nf" => d.slot_nf[0] = values[0] as i32,
+        "nefc" => d.slot_nefc[0] = values[0] as i32,
+        _ => {}
+    }
     let field = Field::from_name(name).unwrap_or_else(|| panic!("no field {name}"));
     match d.get_mut(field) {
         Some(SliceMut::I(v)) => v.iter_mut().zip(values).for_each(|(a, &b)| *a = b as i32),

@@ -4,12 +4,12 @@
 
 use kiloworld_cpu::Scalar;
 use kiloworld_cpu::collision::collision;
+use kiloworld_cpu::math::{Mat3, Vec3};
 use kiloworld_gpu::{BatchOptions, GpuBatch, Shaders};
 use kiloworld_layout::consts::{disable, geom, status};
 use kiloworld_layout::{Data, Field, Model, Sizes, Stage};
 use kiloworld_tests::adapter;
 use kiloworld_tests::golden::{Array, Golden};
-use nalgebra::{Matrix3, Vector3};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -302,8 +302,8 @@ fn least_close(name: &str) -> f64 {
 fn sound_in_f32(case: &Case, mine: &[Contact]) {
     let what = format!("{:?} {}", case.types, KINDS[case.kind]);
     for c in mine {
-        let f = Matrix3::from_row_slice(&c.frame);
-        assert!((f * f.transpose() - Matrix3::identity()).abs().max() < 2e-6, "{what}: {c:?}");
+        let f = Mat3::from_row_slice(&c.frame);
+        assert!((f * f.transpose() - Mat3::identity()).as_slice().iter().all(|x| x.abs() < 2e-6), "{what}: {c:?}");
         assert!(c.dist.is_finite() && c.pos.iter().all(|x| x.is_finite()), "{what}: {c:?}");
     }
     let deepest = |c: &[Contact]| c.iter().map(|c| c.dist).fold(case.margin, f64::min);
@@ -470,23 +470,23 @@ fn swapping_geoms_turns_the_normals() {
 /// Moving both geoms as one moves the contacts along.
 #[test]
 fn contacts_move_with_the_scene() {
-    let turn = Matrix3::new(0.36, 0.48, -0.8, -0.8, 0.6, 0.0, 0.48, 0.64, 0.6);
-    let shift = Vector3::new(0.3, -2.0, 1.1);
-    let moved = |x: &[f64]| turn * Vector3::from_row_slice(x) + shift;
+    let turn = Mat3::new(0.36, 0.48, -0.8, -0.8, 0.6, 0.0, 0.48, 0.64, 0.6);
+    let shift = Vec3::new(0.3, -2.0, 1.1);
+    let moved = |x: &[f64]| turn * Vec3::from_row_slice(x) + shift;
     for case in PAIRS.iter().flat_map(|p| cases(p)).filter(|c| c.kind != 3) {
         let mut other = case.clone();
         for g in 0..2 {
             other.pos[3 * g..3 * g + 3].copy_from_slice(moved(&case.pos[3 * g..3 * g + 3]).as_slice());
-            let mat = turn * Matrix3::from_row_slice(&case.mat[9 * g..9 * g + 9]);
-            other.mat[9 * g..9 * g + 9].copy_from_slice(mat.transpose().as_slice());
+            let mat = turn * Mat3::from_row_slice(&case.mat[9 * g..9 * g + 9]);
+            other.mat[9 * g..9 * g + 9].copy_from_slice(mat.as_slice());
         }
         let (a, b) = (run(&case), run(&other));
         assert_eq!(a.len(), b.len(), "{:?}", case.types);
         for (x, y) in a.iter().zip(&b) {
             assert!((x.dist - y.dist).abs() < 1e-12, "{:?}", case.types);
-            assert!((moved(&x.pos) - Vector3::from(y.pos)).norm() < 1e-8, "{:?}: {x:?} {y:?}", case.types);
-            let normal = turn * Vector3::from_row_slice(&x.frame[..3]);
-            assert!((normal - Vector3::from_row_slice(&y.frame[..3])).norm() < 1e-8, "{:?}", case.types);
+            assert!((moved(&x.pos) - Vec3::from(y.pos)).norm() < 1e-8, "{:?}: {x:?} {y:?}", case.types);
+            let normal = turn * Vec3::from_row_slice(&x.frame[..3]);
+            assert!((normal - Vec3::from_row_slice(&y.frame[..3])).norm() < 1e-8, "{:?}", case.types);
         }
     }
 }

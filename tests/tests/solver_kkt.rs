@@ -83,6 +83,7 @@ fn problem(seed: u64, elliptic: bool) -> (Model<f64>, Data<f64>) {
 
     (d.ne[0], d.nf[0], d.nl[0], d.nefc[0], d.ncon[0]) =
         (ne as i32, nf as i32, nl as i32, nefc as i32, dims.len() as i32);
+    (d.slot_ne[0], d.slot_nf[0], d.slot_nefc[0], d.slot_ncon[0]) = (d.ne[0], d.nf[0], d.nefc[0], d.ncon[0]);
     for e in 0..nefc {
         for j in 0..nv {
             d.efc_J[e * nvpad + j] = rng.range(-1.0, 1.0);

@@ -1,13 +1,14 @@
 //! Stage `acceleration`: the acceleration without constraints. Twin: `shaders/acceleration.wgsl`.
 
-use crate::Real;
 use crate::inertia::solve_m;
 use crate::math::ld3;
 use crate::spatial::{Vec6, add6, dot6, ld6, st6};
-use kiloworld_layout::{Data, Model};
+use crate::{Real, World};
+use kiloworld_layout::Model;
 
 /// Sum of the smooth forces and what it accelerates (`mj_fwdAcceleration`).
-pub fn acceleration<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn acceleration<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for level in (0..m.size.nlevel).rev() {
         for k in m.level_adr[level]..m.level_adr[level + 1] {
             body_applied(m, d, m.level_body[k as usize] as usize);
@@ -21,7 +22,8 @@ pub fn acceleration<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Applied force on a subtree about the centre of mass of its tree.
-fn body_applied<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
+#[inline(always)]
+fn body_applied<T: Real>(m: &Model<T>, d: &mut World<T>, b: usize) {
     let com = ld3(&d.subtree_com, m.body_rootid[b] as usize);
     // a row of xfrc_applied holds the force first
     let applied = ld6(&d.xfrc_applied, b);
@@ -36,7 +38,8 @@ fn body_applied<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
 }
 
 /// Smooth force on a dof.
-fn dof_smooth<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
+#[inline(always)]
+fn dof_smooth<T: Real>(m: &Model<T>, d: &mut World<T>, i: usize) {
     let applied = dot6(ld6(&d.cdof, i), ld6(&d.cfrc_applied, m.dof_bodyid[i] as usize));
     d.qfrc_smooth[i] = (d.qfrc_passive[i] - d.qfrc_bias[i]) + (d.qfrc_applied[i] + applied) + d.qfrc_actuator[i];
 }

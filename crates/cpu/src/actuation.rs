@@ -1,12 +1,13 @@
 //! Stage `actuation`: activation rates and actuator forces. Twin: `shaders/actuation.wgsl`.
 
-use crate::Real;
 use crate::transmission::actuator_dofs;
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, bias, disable, dyn_type, gain, jnt, trn};
-use kiloworld_layout::{Data, Model};
 
 /// Actuator forces (`mj_fwdActuation`).
-pub fn actuation<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn actuation<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for a in 0..m.size.nu {
         actuator(m, d, a);
     }
@@ -25,6 +26,7 @@ pub fn actuation<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// The group of the actuator is switched off, or actuation as a whole is.
+#[inline(always)]
 pub fn actuator_disabled<T: Real>(m: &Model<T>, a: usize) -> bool {
     let group = m.actuator_group[a];
     m.opt.disableflags & disable::ACTUATION != 0
@@ -32,7 +34,8 @@ pub fn actuator_disabled<T: Real>(m: &Model<T>, a: usize) -> bool {
 }
 
 /// Control of an actuator, clamped to its range.
-fn actuator_ctrl<T: Real>(m: &Model<T>, d: &Data<T>, a: usize) -> T {
+#[inline(always)]
+fn actuator_ctrl<T: Real>(m: &Model<T>, d: &World<T>, a: usize) -> T {
     let ctrl = d.ctrl[a];
     if m.actuator_ctrllimited[a] == 0 || m.opt.disableflags & disable::CLAMPCTRL != 0 {
         return ctrl;
@@ -41,7 +44,8 @@ fn actuator_ctrl<T: Real>(m: &Model<T>, d: &Data<T>, a: usize) -> T {
 }
 
 /// Activation rate and force of an actuator.
-fn actuator<T: Real>(m: &Model<T>, d: &mut Data<T>, a: usize) {
+#[inline(always)]
+fn actuator<T: Real>(m: &Model<T>, d: &mut World<T>, a: usize) {
     let ctrl = actuator_ctrl(m, d, a);
     let adr = m.actuator_actadr[a];
     if adr >= 0 {
@@ -71,7 +75,8 @@ fn actuator<T: Real>(m: &Model<T>, d: &mut Data<T>, a: usize) {
 }
 
 /// What the gain multiplies: the control, the activation or, early, the next activation.
-fn actuator_input<T: Real>(m: &Model<T>, d: &Data<T>, a: usize) -> T {
+#[inline(always)]
+fn actuator_input<T: Real>(m: &Model<T>, d: &World<T>, a: usize) -> T {
     let adr = m.actuator_actadr[a];
     if adr < 0 {
         actuator_ctrl(m, d, a)
@@ -83,7 +88,8 @@ fn actuator_input<T: Real>(m: &Model<T>, d: &Data<T>, a: usize) -> T {
 }
 
 /// Gain of an actuator.
-fn actuator_gain<T: Real>(m: &Model<T>, d: &Data<T>, a: usize) -> T {
+#[inline(always)]
+fn actuator_gain<T: Real>(m: &Model<T>, d: &World<T>, a: usize) -> T {
     let prm = &m.actuator_gainprm[10 * a..10 * a + 3];
     if m.actuator_gaintype[a] == gain::AFFINE {
         prm[0] + prm[1] * d.actuator_length[a] + prm[2] * d.actuator_velocity[a]
@@ -93,11 +99,13 @@ fn actuator_gain<T: Real>(m: &Model<T>, d: &Data<T>, a: usize) -> T {
 }
 
 /// Time constant of an actuator's filter.
+#[inline(always)]
 fn filter_tau<T: Real>(m: &Model<T>, a: usize) -> T {
     m.actuator_dynprm[10 * a].max(T::r(MINVAL))
 }
 
 /// An actuator's activation a step later: exact for `filterexact`, clamped to its range.
+#[inline(always)]
 pub fn next_activation<T: Real>(m: &Model<T>, a: usize, act: T, act_dot: T) -> T {
     let h = m.opt_timestep[0];
     let mut next = if m.actuator_dyntype[a] == dyn_type::FILTEREXACT {
@@ -113,7 +121,8 @@ pub fn next_activation<T: Real>(m: &Model<T>, a: usize, act: T, act_dot: T) -> T
 }
 
 /// Gravity compensation through the actuators, and the limits on the total force of a joint's actuators.
-fn dof_actuation<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
+#[inline(always)]
+fn dof_actuation<T: Real>(m: &Model<T>, d: &mut World<T>, i: usize) {
     if m.opt.disableflags & disable::ACTUATION != 0 {
         return;
     }
@@ -128,7 +137,8 @@ fn dof_actuation<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
 
 /// Derivative of an actuator's force by its velocity, for the implicit integrators; 0 where a limit on the force, the
 /// actuator's or its joint's, is reached.
-pub fn actuator_gain_rate<T: Real>(m: &Model<T>, d: &Data<T>, a: usize) -> T {
+#[inline(always)]
+pub fn actuator_gain_rate<T: Real>(m: &Model<T>, d: &World<T>, a: usize) -> T {
     let mut rate = T::zero();
     if m.actuator_gaintype[a] == gain::AFFINE {
         rate += m.actuator_gainprm[10 * a + 2] * actuator_input(m, d, a);
@@ -148,6 +158,7 @@ pub fn actuator_gain_rate<T: Real>(m: &Model<T>, d: &Data<T>, a: usize) -> T {
 }
 
 /// `y` where `x` lies inside the range, 0 on its ends and outside.
+#[inline(always)]
 fn inside<T: Real>(x: T, low: T, high: T, y: T) -> T {
     T::select(low.lt(x), T::select(x.lt(high), y, T::zero()), T::zero())
 }

@@ -1,13 +1,14 @@
 //! Stage `bias`: Coriolis, centrifugal and gravitational forces. Twin: `shaders/bias.wgsl`.
 
-use crate::Real;
 use crate::math::ld3;
 use crate::spatial::{add6, cross_force, dot6, inert_mul, ld6, ld10, scale6, st6, zero6};
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::disable;
-use kiloworld_layout::{Data, Model};
 
 /// Forces that keep `qacc` at zero (`mj_rne` without acceleration).
-pub fn bias<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn bias<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for level in 0..m.size.nlevel {
         for k in m.level_adr[level]..m.level_adr[level + 1] {
             body_acceleration(m, d, m.level_body[k as usize] as usize);
@@ -24,7 +25,8 @@ pub fn bias<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Acceleration of a body at zero `qacc`; gravity is an upward acceleration of the world.
-fn body_acceleration<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
+#[inline(always)]
+fn body_acceleration<T: Real>(m: &Model<T>, d: &mut World<T>, b: usize) {
     let mut acc = zero6();
     if b > 0 {
         acc = ld6(&d.cacc, m.body_parentid[b] as usize);
@@ -39,7 +41,8 @@ fn body_acceleration<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
 }
 
 /// Force that moves a subtree: the body's own and the children's.
-fn body_force<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
+#[inline(always)]
+fn body_force<T: Real>(m: &Model<T>, d: &mut World<T>, b: usize) {
     let inert = ld10(&d.cinert, b);
     let vel = ld6(&d.cvel, b);
     let mut force = add6(inert_mul(inert, ld6(&d.cacc, b)), cross_force(vel, inert_mul(inert, vel)));

@@ -10,6 +10,7 @@ const ALIGNED: f64 = 0.99;
 const CLEARLY: f64 = 0.95;
 
 /// Two boxes: up to eight contacts of a face, or one where two edges cross.
+#[inline(always)]
 pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let (zero, one) = (T::zero(), T::one());
     let q = p.m1.transpose() * p.m2;
@@ -36,7 +37,7 @@ pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
         }
     }
     // its direction from box 1 to box 2, in box 1's frame
-    let mut face_normal = if face < 3 { unit_axis(face) } else { q.column(face - 3).into() };
+    let mut face_normal = if face < 3 { unit_axis(face) } else { q.column(face - 3) };
     if face_normal.dot(&r1) < zero {
         face_normal = -face_normal;
     }
@@ -84,6 +85,7 @@ pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     }
 }
 
+#[inline(always)]
 fn unit_axis<T: Scalar>(k: usize) -> Vec3<T> {
     let mut v = Vec3::zeros();
     v[k] = T::one();
@@ -91,6 +93,7 @@ fn unit_axis<T: Scalar>(k: usize) -> Vec3<T> {
 }
 
 /// The contact of edge i of box 1 and edge j of box 2, `normal` in box 1's frame.
+#[inline(always)]
 fn edge_contact<T: Scalar>(
     p: &Pose<T>,
     q: &Mat3<T>,
@@ -112,8 +115,8 @@ fn edge_contact<T: Scalar>(
             b[k] = -sign(other[k]) * p.s2[k];
         }
     }
-    let b = r1 + q * b;
-    let along: Vec3<T> = q.column(j).into();
+    let b = r1 + *q * b;
+    let along: Vec3<T> = q.column(j);
     // the nearest points of the two edges
     let (h1, h2) = (p.s1[i], p.s2[j]);
     let w = b - a;
@@ -133,6 +136,7 @@ fn edge_contact<T: Scalar>(
 
 /// The other box's face that looks at face `axis` of the reference box (half sizes `s`), clipped by that face's sides; `q`
 /// and `r` are the other box's orientation and centre in the reference frame, `flip` is -1 where the reference is box 2.
+#[inline(always)]
 fn face_contacts<T: Scalar>(
     m: &Mat3<T>,
     s: Vec3<T>,
@@ -155,7 +159,7 @@ fn face_contacts<T: Scalar>(
     }
     let (u, v) = ((k + 1) % 3, (k + 2) % 3);
     let back = if q[(axis, k)] * up > zero { -one } else { one };
-    let column = |c: usize| -> Vec3<T> { q.column(c).into() };
+    let column = |c: usize| -> Vec3<T> { q.column(c) };
     let centre = r + column(k) * (back * other[k]);
     let (du, dv) = (column(u) * other[u], column(v) * other[v]);
     let mut poly = [Vec3::zeros(); 8];
@@ -188,12 +192,12 @@ fn face_contacts<T: Scalar>(
         n = count;
     }
     let mut out = ContactSet::new();
-    let normal: Vec3<T> = m.column(axis).into();
+    let normal: Vec3<T> = m.column(axis);
     let normal = normal * up;
     for x in &poly[..n] {
         let dist = up * x[axis] - s[axis];
         if dist <= margin {
-            out.push(dist, origin + m * x - normal * (dist * T::r(0.5)), normal * flip);
+            out.push(dist, origin + *m * *x - normal * (dist * T::r(0.5)), normal * flip);
         }
     }
     out

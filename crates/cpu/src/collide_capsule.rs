@@ -10,10 +10,11 @@ use kiloworld_layout::consts::MINVAL;
 const PARALLEL_CAPSULES: f64 = 1e-8;
 
 /// Two capsules: the nearest balls; two contacts, at the ends of the common part, where the axes are parallel.
+#[inline(always)]
 pub fn collide_capsule_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
-    let a1: Vec3<T> = p.m1.column(2).into();
-    let a2: Vec3<T> = p.m2.column(2).into();
+    let a1: Vec3<T> = p.m1.column(2);
+    let a2: Vec3<T> = p.m2.column(2);
     let (h1, h2) = (p.s1[1], p.s2[1]);
     let across = a1.cross(&a2);
     if across.dot(&across) >= T::r(PARALLEL_CAPSULES) {
@@ -48,6 +49,7 @@ struct Near<T> {
 }
 
 /// The nearest points of the segments c1 ± d1 and c2 ± d2.
+#[inline(always)]
 fn nearest_on_segments<T: Scalar>(c1: Vec3<T>, d1: Vec3<T>, c2: Vec3<T>, d2: Vec3<T>) -> Near<T> {
     let one = T::one();
     let (aa, bb, ab) = (d1.dot(&d1), d2.dot(&d2), d1.dot(&d2));
@@ -70,15 +72,17 @@ fn nearest_on_segments<T: Scalar>(c1: Vec3<T>, d1: Vec3<T>, c2: Vec3<T>, d2: Vec
 
 /// The square of the sine below which two directions are parallel but for rounding: 30 times f32's 1e-7; MuJoCo's f64 tells
 /// much smaller angles apart.
+#[inline(always)]
 fn parallel_sin2<T: Scalar>() -> T {
     T::r(if T::TWO_FLOAT { 1e-11 } else { 1e-20 })
 }
 
 /// A capsule and a box: the capsule's ball nearest to the box and, where the capsule lies along a face or an edge, the ball
 /// where it leaves that face or edge.
+#[inline(always)]
 pub fn collide_capsule_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
-    let axis: Vec3<T> = Vec3::from(p.m1.column(2)) * p.s1[1];
+    let axis: Vec3<T> = p.m1.column(2) * p.s1[1];
     let to_box = p.m2.transpose();
     let (t1, t2) = capsule_box_points(to_box * -p.r, to_box * axis, p.s2);
     ball_box(&mut out, axis * t1, p.s1[0], p, margin);
@@ -89,6 +93,7 @@ pub fn collide_capsule_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
 }
 
 /// Where the segment c ± a touches the box of half sizes s: parameters of the first and second ball; -2: no second.
+#[inline(always)]
 fn capsule_box_points<T: Scalar>(c: Vec3<T>, a: Vec3<T>, s: Vec3<T>) -> (T, T) {
     let (zero, one, none) = (T::zero(), T::one(), T::r(-2.0));
     // the nearest feature: an end over a face, else an edge (axis `edge`, on the sides `side`)
@@ -194,6 +199,7 @@ fn capsule_box_points<T: Scalar>(c: Vec3<T>, a: Vec3<T>, s: Vec3<T>) -> (T, T) {
 }
 
 /// How long a point that starts at `start` with velocity `v` stays within -half … half, at most 2: no walk is longer.
+#[inline(always)]
 fn way_out<T: Scalar>(v: T, half: T, start: T) -> T {
     let rest = if v < T::zero() { half + start } else { half - start };
     if v.abs() > T::r(MINVAL) { rest / v.abs() } else { T::r(2.0) }

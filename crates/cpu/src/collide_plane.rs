@@ -5,17 +5,19 @@ use crate::contact_set::{ContactSet, Pose};
 use crate::math::Vec3;
 
 /// A sphere on a plane: one contact.
+#[inline(always)]
 pub fn collide_plane_sphere<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
-    plane_ball(&mut out, p.m1.column(2).into(), p.r, p.s2[0], margin);
+    plane_ball(&mut out, p.m1.column(2), p.r, p.s2[0], margin);
     out
 }
 
 /// A capsule on a plane: its two ends, the one along its axis first. The first tangent follows the axis.
+#[inline(always)]
 pub fn collide_plane_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
-    let normal: Vec3<T> = p.m1.column(2).into();
-    let axis: Vec3<T> = p.m2.column(2).into();
+    let normal: Vec3<T> = p.m1.column(2);
+    let axis: Vec3<T> = p.m2.column(2);
     let half = axis * p.s2[1];
     plane_ball(&mut out, normal, p.r + half, p.s2[0], margin);
     plane_ball(&mut out, normal, p.r - half, p.s2[0], margin);
@@ -24,9 +26,10 @@ pub fn collide_plane_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T>
 }
 
 /// A box on a plane: of the corners on the plane's side of the box's centre, the first four within the margin.
+#[inline(always)]
 pub fn collide_plane_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
-    let normal: Vec3<T> = p.m1.column(2).into();
+    let normal: Vec3<T> = p.m1.column(2);
     let centre = normal.dot(&p.r);
     for i in 0..8_usize {
         let sign = |bit: usize| if i & bit == 0 { -T::one() } else { T::one() };
@@ -41,6 +44,7 @@ pub fn collide_plane_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
 }
 
 /// A ball of this centre and radius on a plane through the origin.
+#[inline(always)]
 fn plane_ball<T: Scalar>(out: &mut ContactSet<T>, normal: Vec3<T>, centre: Vec3<T>, radius: T, margin: T) {
     let dist = normal.dot(&centre) - radius;
     if dist <= margin {

@@ -6,6 +6,7 @@ use crate::math::{Mat3, Vec3};
 use kiloworld_layout::consts::MINVAL;
 
 /// Two spheres: one contact.
+#[inline(always)]
 pub fn collide_sphere_sphere<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
     sphere_sphere(&mut out, Vec3::zeros(), p.s1[0], &p.m1, p.r, p.s2[0], &p.m2, margin);
@@ -13,15 +14,17 @@ pub fn collide_sphere_sphere<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T>
 }
 
 /// A sphere and a capsule: the sphere and the nearest ball of the capsule.
+#[inline(always)]
 pub fn collide_sphere_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
-    let axis: Vec3<T> = p.m2.column(2).into();
+    let axis: Vec3<T> = p.m2.column(2);
     let along = (-axis.dot(&p.r)).max(-p.s2[1]).min(p.s2[1]);
     sphere_sphere(&mut out, Vec3::zeros(), p.s1[0], &p.m1, p.r + axis * along, p.s2[0], &p.m2, margin);
     out
 }
 
 /// A sphere and a box: one contact.
+#[inline(always)]
 pub fn collide_sphere_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
     ball_box(&mut out, Vec3::zeros(), p.s1[0], p, margin);
@@ -29,6 +32,7 @@ pub fn collide_sphere_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
 }
 
 /// Two balls of given centres and radii, the matrices being those of their geoms.
+#[inline(always)]
 pub(crate) fn sphere_sphere<T: Scalar>(
     out: &mut ContactSet<T>,
     c1: Vec3<T>,
@@ -49,7 +53,7 @@ pub(crate) fn sphere_sphere<T: Scalar>(
         d * (T::one() / length)
     } else {
         // no direction in the centres: one across both geoms' axes, or x
-        let (z1, z2): (Vec3<T>, Vec3<T>) = (m1.column(2).into(), m2.column(2).into());
+        let (z1, z2): (Vec3<T>, Vec3<T>) = (m1.column(2), m2.column(2));
         let across = z1.cross(&z2);
         let n = across.dot(&across).sqrt();
         if n > T::r(MINVAL) { across * (T::one() / n) } else { Vec3::new(T::one(), T::zero(), T::zero()) }
@@ -58,6 +62,7 @@ pub(crate) fn sphere_sphere<T: Scalar>(
 }
 
 /// A ball of geom 1 (centre relative to geom 1's) and the box that is geom 2.
+#[inline(always)]
 pub(crate) fn ball_box<T: Scalar>(out: &mut ContactSet<T>, centre: Vec3<T>, radius: T, p: &Pose<T>, margin: T) {
     let local = p.m2.transpose() * (centre - p.r);
     let nearest = Vec3::new(

@@ -2,7 +2,6 @@
 //!
 //! Narrow phases work relative to the first geom's centre, so that f32 loses nothing to coordinates far from the origin.
 
-use crate::Scalar;
 use crate::collide_box::collide_box_box;
 use crate::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
 use crate::collide_plane::{collide_plane_box, collide_plane_capsule, collide_plane_sphere};
@@ -10,11 +9,13 @@ use crate::collide_sphere::{collide_sphere_box, collide_sphere_capsule, collide_
 use crate::contact_set::{ContactSet, Pose};
 use crate::math::{Mat3, Vec3, ld3, ld9, st3, st9};
 use crate::two_float::tf_diff3;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINMU, MINVAL, disable, enable, geom, status};
-use kiloworld_layout::{Data, Model};
 
 /// Finds the contacts of a world (`mj_collision`).
-pub fn collision<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn collision<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let mut count = 0;
     if m.opt.disableflags & (disable::CONTACT | disable::CONSTRAINT) == 0 {
         for k in 0..m.size.ncoll {
@@ -32,6 +33,8 @@ pub fn collision<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
         }
     }
     d.ncon[0] = count.min(m.size.nconmax) as i32;
+    d.slot_ncon[0] = d.ncon[0];
+    d.contact_on.fill(1);
     d.ncon_need[0] = d.ncon_need[0].max(count as i32);
     if count > m.size.nconmax {
         d.status[0] |= status::CONTACT_OVERFLOW;
@@ -39,6 +42,7 @@ pub fn collision<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Margin and gap of pair `k` [m]: sums of the geoms'. Contacts are found up to their sum and push within the margin.
+#[inline(always)]
 fn pair_margin<T: Scalar>(m: &Model<T>, k: usize) -> (T, T) {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let pair = m.coll_pairid[k];
@@ -51,7 +55,8 @@ fn pair_margin<T: Scalar>(m: &Model<T>, k: usize) -> (T, T) {
 }
 
 /// False where bounding spheres, or a bounding sphere and a plane, are apart by more than `margin`.
-fn near_pair<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> bool {
+#[inline(always)]
+fn near_pair<T: Scalar>(m: &Model<T>, d: &World<T>, k: usize, margin: T) -> bool {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let r = ld3(&d.geom_xpos, g2) - ld3(&d.geom_xpos, g1);
     let reach = margin + m.geom_rbound[g2];
@@ -64,7 +69,8 @@ fn near_pair<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> bool 
 }
 
 /// The contacts of pair `k` up to distance `margin`.
-fn narrow_phase<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> ContactSet<T> {
+#[inline(always)]
+fn narrow_phase<T: Scalar>(m: &Model<T>, d: &World<T>, k: usize, margin: T) -> ContactSet<T> {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let p = Pose {
         s1: ld3(&m.geom_size, g1),
@@ -90,7 +96,8 @@ fn narrow_phase<T: Scalar>(m: &Model<T>, d: &Data<T>, k: usize, margin: T) -> Co
 
 /// The centre of geom 2 minus the centre of geom 1 [m]; with two-float positions from the bodies' full positions, since
 /// `geom_xpos` is rounded.
-fn centre_offset<T: Scalar>(m: &Model<T>, d: &Data<T>, g1: usize, g2: usize) -> Vec3<T> {
+#[inline(always)]
+fn centre_offset<T: Scalar>(m: &Model<T>, d: &World<T>, g1: usize, g2: usize) -> Vec3<T> {
     if !T::TWO_FLOAT {
         return ld3(&d.geom_xpos, g2) - ld3(&d.geom_xpos, g1);
     }
@@ -100,9 +107,10 @@ fn centre_offset<T: Scalar>(m: &Model<T>, d: &Data<T>, g1: usize, g2: usize) -> 
 }
 
 /// Writes contact `i` of pair `k` into slot `c`.
+#[inline(always)]
 fn write_contact<T: Scalar>(
     m: &Model<T>,
-    d: &mut Data<T>,
+    d: &mut World<T>,
     k: usize,
     c: usize,
     set: &ContactSet<T>,
@@ -122,6 +130,7 @@ fn write_contact<T: Scalar>(
 }
 
 /// The contact frame: the normal and two tangents, row by row (`mju_makeFrame`).
+#[inline(always)]
 fn contact_frame<T: Scalar>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
     let (zero, one, half) = (T::zero(), T::one(), T::r(0.5));
     let mut t1 = tangent - normal * normal.dot(&tangent);
@@ -148,7 +157,8 @@ fn contact_frame<T: Scalar>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
 }
 
 /// Dimension, friction, references and impedance of slot `c`, which holds a contact of pair `k`.
-fn contact_parameters<T: Scalar>(m: &Model<T>, d: &mut Data<T>, k: usize, c: usize) {
+#[inline(always)]
+fn contact_parameters<T: Scalar>(m: &Model<T>, d: &mut World<T>, k: usize, c: usize) {
     let friction = &mut d.contact_friction[5 * c..5 * c + 5];
     let solref = &mut d.contact_solref[2 * c..2 * c + 2];
     let solreffriction = &mut d.contact_solreffriction[2 * c..2 * c + 2];
@@ -216,6 +226,7 @@ fn contact_parameters<T: Scalar>(m: &Model<T>, d: &mut Data<T>, k: usize, c: usi
 }
 
 /// Weight of the first of two geoms with these `solmix`.
+#[inline(always)]
 fn solmix_share<T: Scalar>(mix1: T, mix2: T) -> T {
     let least = T::r(MINVAL);
     if mix1 >= least && mix2 >= least {

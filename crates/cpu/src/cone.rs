@@ -4,8 +4,7 @@
 //! of the rows' quadratics where `mu N + T ≤ 0` (the force is in the cone), and `½ Dm (N - mu T)²` between; `mu` and the rows'
 //! `efc_D` are coupled so that value and slope are continuous.
 
-use crate::Scalar;
-use kiloworld_layout::Data;
+use crate::{Scalar, World};
 use kiloworld_layout::consts::state;
 
 /// Parameters of a contact.
@@ -26,7 +25,7 @@ pub struct Cone<T> {
 impl<T: Scalar> Cone<T> {
     /// The contact whose first row is `e`.
     #[inline(always)]
-    pub fn new(d: &Data<T>, e: usize) -> Self {
+    pub fn new(d: &World<T>, e: usize) -> Self {
         let c = d.efc_id[e] as usize;
         let dim = d.contact_dim[c] as usize;
         let mu = d.contact_mu[c];
@@ -75,6 +74,7 @@ pub fn cone_zone<T: Scalar>(mu: T, n: T, t: T) -> i32 {
 }
 
 /// The cost of a residual.
+#[inline(always)]
 pub fn cone_cost<T: Scalar>(cone: &Cone<T>, x: &[T; 6]) -> T {
     let (n, _, t) = cone_point(cone, x);
     match cone_zone(cone.mu, n, t) {
@@ -114,6 +114,7 @@ pub fn cone_force<T: Scalar>(cone: &Cone<T>, x: &[T; 6]) -> ([T; 6], i32) {
 }
 
 /// The curvature of the cost in the middle zone.
+#[inline(always)]
 pub fn cone_hessian<T: Scalar>(cone: &Cone<T>, x: &[T; 6]) -> [[T; 6]; 6] {
     let (n, u, t) = cone_point(cone, x);
     let inv = T::one() / t;

@@ -3,14 +3,14 @@
 //! Two phases, so that lanes can share the work: every item (an equality, a friction loss, a side of a limit, a contact)
 //! counts its rows and a running sum gives each its first row; then every item fills its own rows.
 
-use crate::Scalar;
 use crate::constraint_anchor::eq_body;
 use crate::constraint_contact::constraint_contact;
 use crate::constraint_equality::constraint_equality;
 use crate::constraint_row::*;
 use crate::math::*;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{cnstr, cone, disable, eq, jnt, status};
-use kiloworld_layout::{Data, Model};
 
 /// Rows wanted and held so far, and how many of the held ones are of each class.
 #[derive(Default)]
@@ -21,6 +21,7 @@ struct Rows {
 
 impl Rows {
     /// Room for `n` rows: the first of them, or `None` where nothing is wanted or they do not fit.
+    #[inline(always)]
     fn take(&mut self, n: usize, njmax: usize) -> Option<usize> {
         let first = self.need;
         self.need += n;
@@ -33,7 +34,8 @@ impl Rows {
 }
 
 /// All constraint rows of a world, in MuJoCo's order: equality, friction loss, limits, contacts (`mj_makeConstraint`).
-pub fn constraint<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn constraint<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let njmax = m.size.njmax;
     let off = m.opt.disableflags & disable::CONSTRAINT != 0;
     let mut rows = Rows::default();
@@ -78,6 +80,8 @@ pub fn constraint<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
     d.nf[0] = index(nf);
     d.nl[0] = index(nl);
     d.nefc[0] = index(rows.held);
+    d.efc_on.fill(1);
+    (d.slot_ne[0], d.slot_nf[0], d.slot_nefc[0]) = (d.ne[0], d.nf[0], d.nefc[0]);
     d.nefc_need[0] = d.nefc_need[0].max(index(rows.need));
     if rows.need > njmax {
         d.status[0] |= status::ROW_OVERFLOW;
@@ -89,7 +93,8 @@ pub fn constraint<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Number of rows of equality `e` in this world.
-fn equality_count<T: Scalar>(m: &Model<T>, d: &Data<T>, e: usize) -> usize {
+#[inline(always)]
+fn equality_count<T: Scalar>(m: &Model<T>, d: &World<T>, e: usize) -> usize {
     if m.opt.disableflags & disable::EQUALITY != 0 || d.eq_active[e] == 0 {
         return 0;
     }
@@ -110,12 +115,14 @@ fn equality_count<T: Scalar>(m: &Model<T>, d: &Data<T>, e: usize) -> usize {
 }
 
 /// Number of friction loss rows of dof `i`.
+#[inline(always)]
 fn dof_friction_count<T: Scalar>(m: &Model<T>, i: usize) -> usize {
     usize::from(m.opt.disableflags & disable::FRICTIONLOSS == 0 && m.dof_frictionloss[i] > T::zero())
 }
 
 /// Fills the friction loss row of dof `i`.
-fn dof_friction_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize) {
+#[inline(always)]
+fn dof_friction_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, i: usize, r: usize) {
     let (solref, solimp) = (ld_solref(&m.dof_solref, i), ld_solimp(&m.dof_solimp, i));
     let (loss, diag) = (m.dof_frictionloss[i], m.dof_invweight0[i]);
     st_scalar_row(m, d, r, cnstr::FRICTION_DOF, i, T::zero(), T::zero(), loss, diag, solref, solimp, false);
@@ -124,12 +131,14 @@ fn dof_friction_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize
 }
 
 /// Number of friction loss rows of tendon `t`.
+#[inline(always)]
 fn tendon_friction_count<T: Scalar>(m: &Model<T>, t: usize) -> usize {
     usize::from(m.opt.disableflags & disable::FRICTIONLOSS == 0 && m.tendon_frictionloss[t] > T::zero())
 }
 
 /// Fills the friction loss row of tendon `t`.
-fn tendon_friction_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, t: usize, r: usize) {
+#[inline(always)]
+fn tendon_friction_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, t: usize, r: usize) {
     let (solref, solimp) = (ld_solref(&m.tendon_solref_fri, t), ld_solimp(&m.tendon_solimp_fri, t));
     let (loss, diag) = (m.tendon_frictionloss[t], m.tendon_invweight0[t]);
     st_scalar_row(m, d, r, cnstr::FRICTION_TENDON, t, T::zero(), T::zero(), loss, diag, solref, solimp, false);
@@ -137,7 +146,8 @@ fn tendon_friction_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, t: usize, r: us
 }
 
 /// Fills a row's Jacobian with that of tendon `t`, times `sign`.
-fn tendon_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, t: usize, r: usize, sign: T) {
+#[inline(always)]
+fn tendon_jac<T: Scalar>(m: &Model<T>, d: &mut World<T>, t: usize, r: usize, sign: T) {
     zero_rows(m, d, r, 1, 0);
     for i in 0..m.size.nv {
         let v = d.ten_J[t * m.size.nv + i] * sign;
@@ -148,7 +158,8 @@ fn tendon_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, t: usize, r: usize, sign
 }
 
 /// The angle [rad] that a ball joint is turned by, and the axis.
-fn ball_angle<T: Scalar>(m: &Model<T>, d: &Data<T>, j: usize) -> (T, Vec3<T>) {
+#[inline(always)]
+fn ball_angle<T: Scalar>(m: &Model<T>, d: &World<T>, j: usize) -> (T, Vec3<T>) {
     let a = id(m.jnt_qposadr[j]);
     let q = quat_normalize(Quat::new(d.qpos[a], d.qpos[a + 1], d.qpos[a + 2], d.qpos[a + 3]));
     let v = quat_to_vel(q);
@@ -158,7 +169,8 @@ fn ball_angle<T: Scalar>(m: &Model<T>, d: &Data<T>, j: usize) -> (T, Vec3<T>) {
 
 /// Distance to side `i % 2` (0: lower, 1: upper) of the limits of joint `i / 2` and the number of its rows. The limit of
 /// a ball joint has one side, counted as the lower.
-fn joint_limit_count<T: Scalar>(m: &Model<T>, d: &Data<T>, i: usize) -> (T, usize) {
+#[inline(always)]
+fn joint_limit_count<T: Scalar>(m: &Model<T>, d: &World<T>, i: usize) -> (T, usize) {
     let (j, upper) = (i / 2, i % 2 == 1);
     if m.opt.disableflags & disable::LIMIT != 0 || m.jnt_limited[j] == 0 {
         return (T::zero(), 0);
@@ -176,7 +188,8 @@ fn joint_limit_count<T: Scalar>(m: &Model<T>, d: &Data<T>, i: usize) -> (T, usiz
 }
 
 /// Fills the row of a side of a joint's limits.
-fn joint_limit_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize, pos: T) {
+#[inline(always)]
+fn joint_limit_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, i: usize, r: usize, pos: T) {
     let j = i / 2;
     let v = id(m.jnt_dofadr[j]);
     let (solref, solimp) = (ld_solref(&m.jnt_solref, j), ld_solimp(&m.jnt_solimp, j));
@@ -194,7 +207,8 @@ fn joint_limit_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize,
 }
 
 /// Distance to side `i % 2` (0: lower, 1: upper) of the limits of tendon `i / 2` and the number of its rows.
-fn tendon_limit_count<T: Scalar>(m: &Model<T>, d: &Data<T>, i: usize) -> (T, usize) {
+#[inline(always)]
+fn tendon_limit_count<T: Scalar>(m: &Model<T>, d: &World<T>, i: usize) -> (T, usize) {
     let (t, upper) = (i / 2, i % 2 == 1);
     if m.opt.disableflags & disable::LIMIT != 0 || m.tendon_limited[t] == 0 {
         return (T::zero(), 0);
@@ -205,7 +219,8 @@ fn tendon_limit_count<T: Scalar>(m: &Model<T>, d: &Data<T>, i: usize) -> (T, usi
 }
 
 /// Fills the row of a side of a tendon's limits.
-fn tendon_limit_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize, pos: T) {
+#[inline(always)]
+fn tendon_limit_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, i: usize, r: usize, pos: T) {
     let t = i / 2;
     let (solref, solimp) = (ld_solref(&m.tendon_solref_lim, t), ld_solimp(&m.tendon_solimp_lim, t));
     let (margin, diag) = (m.tendon_margin[t], m.tendon_invweight0[t]);
@@ -214,7 +229,8 @@ fn tendon_limit_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, i: usize, r: usize
 }
 
 /// Number of rows of contact `c`: none in the gap, or where nothing moves the one body against the other.
-fn contact_count<T: Scalar>(m: &Model<T>, d: &Data<T>, c: usize) -> usize {
+#[inline(always)]
+fn contact_count<T: Scalar>(m: &Model<T>, d: &World<T>, c: usize) -> usize {
     if m.opt.disableflags & disable::CONTACT != 0 || c >= id(d.ncon[0]) || d.contact_exclude[c] != 0 {
         return 0;
     }

@@ -1,13 +1,14 @@
 //! Rows of contacts: frictionless, elliptic, pyramidal. Twin: `shaders/constraint_contact.wgsl`.
 
-use crate::Scalar;
 use crate::constraint_row::*;
 use crate::math::*;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, cnstr, cone};
-use kiloworld_layout::{Data, Model};
 
 /// Fills the rows of all contacts that have room.
-pub fn constraint_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn constraint_contact<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     for c in 0..id(d.ncon[0]) {
         if d.contact_efc_address[c] >= 0 {
             contact_rows(m, d, c, id(d.contact_efc_address[c]));
@@ -18,7 +19,8 @@ pub fn constraint_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Fills the rows of contact `c`, from row `r0`.
-fn contact_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize) {
+#[inline(always)]
+fn contact_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, c: usize, r0: usize) {
     let dim = id(d.contact_dim[c]);
     let (b1, b2) = contact_bodies(m, d, c);
     let (dist, margin) = (d.contact_dist[c], d.contact_includemargin[c]);
@@ -72,14 +74,16 @@ fn contact_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize) {
 
 // CPU only: an accessor.
 /// The friction coefficients of contact `c`.
-fn ld_friction<T: Scalar>(d: &Data<T>, c: usize) -> [T; 5] {
+#[inline(always)]
+fn ld_friction<T: Scalar>(d: &World<T>, c: usize) -> [T; 5] {
     let f = &d.contact_friction[5 * c..5 * c + 5];
     [f[0], f[1], f[2], f[3], f[4]]
 }
 
 /// Fills the Jacobian of contact `c`: relative velocity of the second body's point against the first's in the contact
 /// frame, and from the fourth row on relative angular velocity; as they are, or as pyramid edges normal ± μ × tangent.
-fn contact_jac<T: Scalar>(m: &Model<T>, d: &mut Data<T>, c: usize, r0: usize, dim: usize, pyramid: bool) {
+#[inline(always)]
+fn contact_jac<T: Scalar>(m: &Model<T>, d: &mut World<T>, c: usize, r0: usize, dim: usize, pyramid: bool) {
     let (b1, b2) = contact_bodies(m, d, c);
     let frame = ld9(&d.contact_frame, c);
     let pos = ld3(&d.contact_pos, c);

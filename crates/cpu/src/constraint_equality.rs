@@ -1,15 +1,16 @@
 //! Rows of equality constraints: connect, weld, joint, tendon. Twin: `shaders/constraint_equality.wgsl`.
 
-use crate::Scalar;
 use crate::constraint_anchor::*;
 use crate::constraint_row::*;
 use crate::math::*;
 use crate::two_float::tf_add3;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{cnstr, eq};
-use kiloworld_layout::{Data, Model};
 
 /// Fills the rows of all equalities that have room.
-pub fn constraint_equality<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn constraint_equality<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     for e in 0..m.size.neq {
         if d.eq_efc_address[e] >= 0 {
             equality_rows(m, d, e, id(d.eq_efc_address[e]));
@@ -18,7 +19,8 @@ pub fn constraint_equality<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Fills the rows of equality `e`, from row `r0`.
-fn equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: usize) {
+#[inline(always)]
+fn equality_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usize) {
     match m.eq_type[e] {
         eq::JOINT => joint_equality_row(m, d, e, r0),
         eq::TENDON => tendon_equality_row(m, d, e, r0),
@@ -28,7 +30,8 @@ fn equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: usize) 
 
 /// Difference of two anchors' positions [m]. The sum runs in two-float: what is near zero in it is good to an ulp of the
 /// rotated anchors, not of the world's coordinates.
-fn anchor_difference<T: Scalar>(d: &Data<T>, b1: usize, arm1: Vec3<T>, b2: usize, arm2: Vec3<T>) -> Vec3<T> {
+#[inline(always)]
+fn anchor_difference<T: Scalar>(d: &World<T>, b1: usize, arm1: Vec3<T>, b2: usize, arm2: Vec3<T>) -> Vec3<T> {
     let (hi, lo) = tf_add3(ld3(&d.xpos, b1), ld3(&d.xpos_lo, b1), -ld3(&d.xpos, b2));
     let (hi, lo) = tf_add3(hi, lo - ld3(&d.xpos_lo, b2), arm1);
     let (hi, lo) = tf_add3(hi, lo, -arm2);
@@ -36,6 +39,7 @@ fn anchor_difference<T: Scalar>(d: &Data<T>, b1: usize, arm1: Vec3<T>, b2: usize
 }
 
 /// The vector part of `conj(q2) q1`, from differences: where the two are close nothing cancels.
+#[inline(always)]
 fn rotation_difference<T: Scalar>(q1: Quat<T>, q2: Quat<T>) -> Vec3<T> {
     let side = if q1.dot(&q2) < T::zero() { -T::one() } else { T::one() };
     let dq = q1 * side - q2;
@@ -45,7 +49,8 @@ fn rotation_difference<T: Scalar>(q1: Quat<T>, q2: Quat<T>) -> Vec3<T> {
 }
 
 /// Fills the rows of a connect or weld: position, then for a weld orientation.
-fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: usize) {
+#[inline(always)]
+fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usize) {
     let (a1, a2) = (eq_anchor(m, e, 0), eq_anchor(m, e, 1));
     let weld = m.eq_type[e] == eq::WELD;
     let nrow = if weld { 6 } else { 3 };
@@ -122,6 +127,7 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r0: us
 }
 
 /// Value and derivative of the polynomial of equality `e` at `x`.
+#[inline(always)]
 fn eq_poly<T: Scalar>(m: &Model<T>, e: usize, x: T) -> (T, T) {
     let c = &m.eq_data[12 * e..12 * e + 5];
     (
@@ -131,13 +137,15 @@ fn eq_poly<T: Scalar>(m: &Model<T>, e: usize, x: T) -> (T, T) {
 }
 
 /// How far joint `j` is from its reference position.
-fn joint_offset<T: Scalar>(m: &Model<T>, d: &Data<T>, j: usize) -> T {
+#[inline(always)]
+fn joint_offset<T: Scalar>(m: &Model<T>, d: &World<T>, j: usize) -> T {
     let a = id(m.jnt_qposadr[j]);
     (d.qpos[a] - m.qpos0[a]) + d.qpos_lo[a]
 }
 
 /// Fills the row that ties one joint to another by a polynomial, or holds it.
-fn joint_equality_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r: usize) {
+#[inline(always)]
+fn joint_equality_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r: usize) {
     let j1 = id(m.eq_obj1id[e]);
     let v1 = id(m.jnt_dofadr[j1]);
     let mut pos = joint_offset(m, d, j1);
@@ -165,7 +173,8 @@ fn joint_equality_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r: usi
 }
 
 /// Fills the row that ties one tendon's length to another's by a polynomial, or holds it.
-fn tendon_equality_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, r: usize) {
+#[inline(always)]
+fn tendon_equality_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r: usize) {
     let nv = m.size.nv;
     let t1 = id(m.eq_obj1id[e]);
     let mut pos = d.ten_length[t1] - m.tendon_length0[t1];

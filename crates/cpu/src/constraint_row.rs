@@ -1,10 +1,10 @@
 //! What every constraint row has in common: impedance, stiffness and damping, regularizer, and where its nonzeros are.
 //! Twin: `shaders/constraint_row.wgsl`.
 
-use crate::Scalar;
 use crate::math::{Vec3, ld3};
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MAXIMP, MINIMP, MINVAL, disable};
-use kiloworld_layout::{Data, Model};
 
 /// `solref` of a row: two numbers, positive (time constant [s], damping ratio) or negative (stiffness, damping).
 pub type Solref<T> = [T; 2];
@@ -109,13 +109,13 @@ pub fn regularizer<T: Scalar>(imp: T, diag: T) -> T {
 
 /// Writes stiffness, damping, impedance and its derivative of row `r`.
 #[inline(always)]
-pub fn st_kbip<T: Scalar>(d: &mut Data<T>, r: usize, kb: (T, T), imp: (T, T)) {
+pub fn st_kbip<T: Scalar>(d: &mut World<T>, r: usize, kb: (T, T), imp: (T, T)) {
     d.efc_KBIP[4 * r..4 * r + 4].copy_from_slice(&[kb.0, kb.1, imp.0, imp.1]);
 }
 
 /// Writes a regularizer and what follows from it: D, and the diagonal that the impedance stands for.
 #[inline(always)]
-pub fn st_regularizer<T: Scalar>(d: &mut Data<T>, r: usize, reg: T, imp: T) {
+pub fn st_regularizer<T: Scalar>(d: &mut World<T>, r: usize, reg: T, imp: T) {
     d.efc_R[r] = reg;
     d.efc_D[r] = T::one() / reg;
     d.efc_diagA[r] = reg * imp / (T::one() - imp);
@@ -123,7 +123,7 @@ pub fn st_regularizer<T: Scalar>(d: &mut Data<T>, r: usize, reg: T, imp: T) {
 
 /// Writes what identifies row `r` and what it is measured by.
 #[inline(always)]
-pub fn st_row<T: Scalar>(d: &mut Data<T>, r: usize, kind: i32, id: usize, pos: T, margin: T, frictionloss: T) {
+pub fn st_row<T: Scalar>(d: &mut World<T>, r: usize, kind: i32, id: usize, pos: T, margin: T, frictionloss: T) {
     d.efc_type[r] = kind;
     d.efc_id[r] = index(id);
     d.efc_pos[r] = pos;
@@ -136,7 +136,7 @@ pub fn st_row<T: Scalar>(d: &mut Data<T>, r: usize, kind: i32, id: usize, pos: T
 #[inline(always)]
 pub fn st_scalar_row<T: Scalar>(
     m: &Model<T>,
-    d: &mut Data<T>,
+    d: &mut World<T>,
     r: usize,
     kind: i32,
     id: usize,
@@ -156,7 +156,7 @@ pub fn st_scalar_row<T: Scalar>(
 
 /// Sets rows of the Jacobian to zero: `nrow` from `r0` on, of one object, with room for `n` nonzeros each.
 #[inline(always)]
-pub fn zero_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usize, n: usize) {
+pub fn zero_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow: usize, n: usize) {
     let (nv, nvpad) = (m.size.nv, m.size.nvpad);
     d.efc_J[r0 * nvpad..(r0 + nrow) * nvpad].fill(T::zero());
     d.efc_J_rownnz[r0..r0 + nrow].fill(index(n));
@@ -166,7 +166,7 @@ pub fn zero_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usiz
 // CPU only: lists of columns.
 /// Gives the rows of one object the columns of their first row.
 #[inline(always)]
-pub fn share_columns<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usize) {
+pub fn share_columns<T: Scalar>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow: usize) {
     let nv = m.size.nv;
     for r in r0 + 1..r0 + nrow {
         d.efc_J_colind.copy_within(r0 * nv..(r0 + 1) * nv, r * nv);
@@ -179,7 +179,8 @@ const STIFFEST: f64 = 1e-6;
 /// f32 only: keeps rows whose estimated diagonal is next to nothing (a wheel's centre does not move, so MuJoCo takes its
 /// rim for immovable and gives D = 1e15) from swamping the solver. The regularizers of `nrow` rows from `r0` on rise by one
 /// factor until each is 1e-6 of its row's inverse inertia; rows that move nothing get no weight at all.
-pub fn limit_stiffness<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow: usize) {
+#[inline(always)]
+pub fn limit_stiffness<T: Scalar>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow: usize) {
     // R of 1e-8 /kg: a stiff weld of 100 t
     if !T::TWO_FLOAT || d.efc_R[r0] >= T::r(1e-8) {
         return;
@@ -204,7 +205,7 @@ pub fn limit_stiffness<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r0: usize, nrow
 // CPU only: lists of columns.
 /// Adds a nonzero to row `r`; columns come in ascending order.
 #[inline(always)]
-pub fn push_nonzero<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize, col: usize, value: T) {
+pub fn push_nonzero<T: Scalar>(m: &Model<T>, d: &mut World<T>, r: usize, col: usize, value: T) {
     let n = id(d.efc_J_rownnz[r]);
     d.efc_J[r * m.size.nvpad + col] = value;
     d.efc_J_colind[r * m.size.nv + n] = index(col);
@@ -255,13 +256,14 @@ pub fn chain_length<T: Scalar>(m: &Model<T>, b1: usize, b2: usize, common: bool)
 
 /// Velocity of the point at `offset` from the tree's centre of mass, and the angular velocity, a unit of dof `i`.
 #[inline(always)]
-pub fn point_jac<T: Scalar>(d: &Data<T>, i: usize, offset: Vec3<T>) -> (Vec3<T>, Vec3<T>) {
+pub fn point_jac<T: Scalar>(d: &World<T>, i: usize, offset: Vec3<T>) -> (Vec3<T>, Vec3<T>) {
     let rot = ld3(&d.cdof, 2 * i);
     (ld3(&d.cdof, 2 * i + 1) + rot.cross(&offset), rot)
 }
 
 /// The bodies of contact `c`.
-pub fn contact_bodies<T: Scalar>(m: &Model<T>, d: &Data<T>, c: usize) -> (usize, usize) {
+#[inline(always)]
+pub fn contact_bodies<T: Scalar>(m: &Model<T>, d: &World<T>, c: usize) -> (usize, usize) {
     let (g1, g2) = (id(d.contact_geom[2 * c]), id(d.contact_geom[2 * c + 1]));
     (id(m.geom_bodyid[g1]), id(m.geom_bodyid[g2]))
 }

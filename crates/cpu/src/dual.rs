@@ -4,14 +4,15 @@
 //! The dual cost is `½ fᵀ (A + R) f + fᵀ (J qacc_smooth - aref)` with `A = J M⁻¹ Jᵀ`. `A` is not formed: `qacc` follows the
 //! forces (`qacc = qacc_smooth + M⁻¹ Jᵀ f`), so a row's residual is `J qacc - aref + R f` and costs one row of J.
 
-use crate::Scalar;
 use crate::rows::{dot, rows_mul_t};
 use crate::solver_matrix::solve_m;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, cnstr, state};
-use kiloworld_layout::{Data, Model};
 
 /// Fills `efc_Y` and `efc_A`.
-pub(crate) fn dual_init<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn dual_init<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let (nv, stride) = (m.size.nv, m.size.nvpad);
     let nefc = d.nefc[0] as usize;
     for e in 0..nefc {
@@ -32,7 +33,8 @@ pub(crate) fn dual_init<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Rows that are treated together from row `e` on: an elliptic contact, two opposite edges of a pyramid, or one row.
-pub(crate) fn block_size<T: Scalar>(d: &Data<T>, e: usize) -> usize {
+#[inline(always)]
+pub(crate) fn block_size<T: Scalar>(d: &World<T>, e: usize) -> usize {
     match d.efc_type[e] {
         cnstr::CONTACT_ELLIPTIC => d.contact_dim[d.efc_id[e] as usize] as usize,
         cnstr::CONTACT_PYRAMIDAL => 2,
@@ -42,14 +44,14 @@ pub(crate) fn block_size<T: Scalar>(d: &Data<T>, e: usize) -> usize {
 
 /// `J qacc - aref` of a row: its residual without the regularizer.
 #[inline(always)]
-pub(crate) fn dual_residual<T: Scalar>(m: &Model<T>, d: &Data<T>, e: usize) -> T {
+pub(crate) fn dual_residual<T: Scalar>(m: &Model<T>, d: &World<T>, e: usize) -> T {
     let stride = m.size.nvpad;
     dot(&d.efc_J[e * stride..][..m.size.nv], &d.qacc) - d.efc_aref[e]
 }
 
 /// Sets a row's force and lets `qacc` follow.
 #[inline(always)]
-pub(crate) fn dual_set<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, force: T) {
+pub(crate) fn dual_set<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, force: T) {
     let change = force - d.efc_force[e];
     if change != T::zero() {
         d.efc_force[e] = force;
@@ -59,7 +61,8 @@ pub(crate) fn dual_set<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, force
 }
 
 /// `qacc = qacc_smooth + M⁻¹ Jᵀ efc_force`, from `efc_Y`.
-pub(crate) fn dual_qacc<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn dual_qacc<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     d.qacc.copy_from_slice(&d.qacc_smooth);
     for e in 0..d.nefc[0] as usize {
         let f = d.efc_force[e];
@@ -84,6 +87,7 @@ pub(crate) fn dual_change<T: Scalar, const N: usize>(a: &[[T; N]; N], res: &[T; 
 
 /// The friction forces of an elliptic contact under a fixed normal force: minimizes `½ xᵀ A x + bᵀ x` over
 /// `Σ (x_j / friction_j)² ≤ radius²`; entries from `n` on are 0 and stay 0.
+#[inline(always)]
 pub(crate) fn friction_problem<T: Scalar>(
     n: usize,
     a: &[[T; 5]; 5],
@@ -149,6 +153,7 @@ pub(crate) fn friction_problem<T: Scalar>(
 const FRICTION_ITERATIONS: usize = 20;
 
 /// `A = L D Lᵀ` in place, the lower triangle; the diagonal becomes 1/D.
+#[inline(always)]
 fn small_factor<T: Scalar>(n: usize, a: &mut [[T; 5]; 5]) {
     for j in 0..n {
         let inv = T::one() / a[j][j].max(T::r(MINVAL));
@@ -166,6 +171,7 @@ fn small_factor<T: Scalar>(n: usize, a: &mut [[T; 5]; 5]) {
 }
 
 /// `A⁻¹ b` from the factor.
+#[inline(always)]
 fn small_solve<T: Scalar>(n: usize, a: &[[T; 5]; 5], b: &[T; 5]) -> [T; 5] {
     let mut x = *b;
     for i in 0..n {
@@ -183,7 +189,8 @@ fn small_solve<T: Scalar>(n: usize, a: &[[T; 5]; 5], b: &[T; 5]) -> [T; 5] {
 }
 
 /// `efc_state` from the forces.
-pub(crate) fn dual_state<T: Scalar>(d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn dual_state<T: Scalar>(d: &mut World<T>) {
     let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
     d.efc_state[..ne].fill(state::QUADRATIC);
     for e in ne..ne + nf {
@@ -225,7 +232,8 @@ pub(crate) fn dual_state<T: Scalar>(d: &mut Data<T>) {
 }
 
 /// Everything that follows from the forces: `qfrc_constraint`, `qacc`, `efc_state`.
-pub(crate) fn dual_finish<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn dual_finish<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     rows_mul_t(m, d);
     dual_qacc(m, d);
     dual_state(d);

@@ -3,16 +3,17 @@
 //! With D = -d(force)/d(velocity) the step wants (M + h D) a = M qacc. It is solved for the difference,
 //! (M + h D) (a - qacc) = -h D qacc, so that nothing changes, to the last bit, where nothing damps.
 
-use crate::Real;
 use crate::actuation::{actuator_disabled, actuator_gain_rate};
 use crate::inertia::{factor_m, mul_row, solve_m};
 use crate::math::{Mat3, Vec3, ld3, ld9};
 use crate::spatial::ld10;
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{disable, integrator, jnt};
-use kiloworld_layout::{Data, Model};
 
 /// The acceleration of the step in `int_dacc`.
-pub fn implicit<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn implicit<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let fast = m.opt.integrator == integrator::IMPLICITFAST;
     for i in 0..m.size.nv {
         derivative_row(m, d, i);
@@ -39,7 +40,8 @@ pub fn implicit<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Row `i` of D in M's sparsity, into `int_H`: joint damping; in the fast implicit step also tendons and actuators.
-fn derivative_row<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
+#[inline(always)]
+fn derivative_row<T: Real>(m: &Model<T>, d: &mut World<T>, i: usize) {
     let (adr, n, nv) = (m.M_rowadr[i] as usize, m.M_rownnz[i] as usize, m.size.nv);
     let damper_on = m.opt.disableflags & disable::DAMPER == 0;
     for k in 0..n {
@@ -71,6 +73,7 @@ fn derivative_row<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
 }
 
 /// The joint is the free joint of a body with no joints below: its six dofs are a tree of their own.
+#[inline(always)]
 fn free_standing<T: Real>(m: &Model<T>, j: usize) -> bool {
     let i = m.jnt_dofadr[j] as usize;
     m.jnt_type[j] == jnt::FREE && (i + 6 == m.size.nv || m.dof_treeid[i + 6] != m.dof_treeid[i])
@@ -80,7 +83,8 @@ fn free_standing<T: Real>(m: &Model<T>, j: usize) -> bool {
 ///
 /// With w the angular velocity, s the centre of mass and I the inertia about the body's origin, all in the body's frame R,
 /// the forces are R (m w x (w x s)) and w x (I w).
-fn free_body<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize) {
+#[inline(always)]
+fn free_body<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize) {
     let h = m.opt_timestep[0];
     let b = m.jnt_bodyid[j] as usize;
     let i = m.jnt_dofadr[j] as usize;
@@ -121,20 +125,21 @@ fn skew<T: Real>(v: Vec3<T>) -> Mat3<T> {
 /// The inverse of a 3x3 matrix.
 #[inline(always)]
 fn inverse3<T: Real>(a: Mat3<T>) -> Mat3<T> {
-    let (x, y, z): (Vec3<T>, Vec3<T>, Vec3<T>) =
-        (a.column(0).into_owned(), a.column(1).into_owned(), a.column(2).into_owned());
+    let (x, y, z): (Vec3<T>, Vec3<T>, Vec3<T>) = (a.column(0), a.column(1), a.column(2));
     let (yz, zx, xy) = (y.cross(&z), z.cross(&x), x.cross(&y));
     let s = T::one() / x.dot(&yz);
     Mat3::new(yz[0] * s, yz[1] * s, yz[2] * s, zx[0] * s, zx[1] * s, zx[2] * s, xy[0] * s, xy[1] * s, xy[2] * s)
 }
 
 /// Block of `int_H` at rows `i + r`.., columns `i + c`.. of a tree that starts at dof `i`.
-fn free_block<T: Real>(m: &Model<T>, d: &Data<T>, i: usize, r: usize, c: usize) -> Mat3<T> {
+#[inline(always)]
+fn free_block<T: Real>(m: &Model<T>, d: &World<T>, i: usize, r: usize, c: usize) -> Mat3<T> {
     Mat3::from_fn(|dr, dc| free_entry(m, d, i, r + dr, c + dc))
 }
 
 /// Entry of `int_H` at row `i + r`, column `i + c`; a row of a simple body holds the diagonal only.
-fn free_entry<T: Real>(m: &Model<T>, d: &Data<T>, i: usize, r: usize, c: usize) -> T {
+#[inline(always)]
+fn free_entry<T: Real>(m: &Model<T>, d: &World<T>, i: usize, r: usize, c: usize) -> T {
     let (low, high) = (r.min(c), r.max(c));
     let last = m.M_rownnz[i + high] as usize - 1;
     let adr = m.M_rowadr[i + high] as usize;

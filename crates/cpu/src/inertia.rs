@@ -4,12 +4,13 @@
 //! diagonal last. Since the dofs above are ordered by depth, entry k of a row belongs to the dof above at depth k, and the
 //! dofs below dof i are the `dof_descnum[i]` next ones. LᵀDL has no fill-in.
 
-use crate::Real;
 use crate::spatial::{dot6, inert_add, inert_mul, ld6, ld10, st10};
-use kiloworld_layout::{Data, Model};
+use crate::{Real, World};
+use kiloworld_layout::Model;
 
 /// Composite inertias, M, its factor (`mj_makeM`, `mj_factorM`).
-pub fn inertia<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn inertia<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for level in (0..m.size.nlevel).rev() {
         for k in m.level_adr[level]..m.level_adr[level + 1] {
             body_composite(m, d, m.level_body[k as usize] as usize);
@@ -23,7 +24,8 @@ pub fn inertia<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Inertia of a subtree about the centre of mass of its tree; the world has none.
-fn body_composite<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
+#[inline(always)]
+fn body_composite<T: Real>(m: &Model<T>, d: &mut World<T>, b: usize) {
     let mut sum = ld10(&d.cinert, b);
     if b > 0 {
         for k in 0..m.body_childnum[b] {
@@ -35,7 +37,8 @@ fn body_composite<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
 }
 
 /// A row of M: the force that moves the subtree below dof `i`, along the axes of the dofs above.
-fn mass_row<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
+#[inline(always)]
+fn mass_row<T: Real>(m: &Model<T>, d: &mut World<T>, i: usize) {
     let force = inert_mul(ld10(&d.crb, m.dof_bodyid[i] as usize), ld6(&d.cdof, i));
     let (adr, n) = (m.M_rowadr[i] as usize, m.M_rownnz[i] as usize);
     for k in 0..n {
@@ -45,6 +48,7 @@ fn mass_row<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
 }
 
 /// Factors a matrix of M's sparsity in place: Lᵀ D L, with D on the diagonal of `ld` and 1/D in `diag_inv`.
+#[inline(always)]
 pub fn factor_m<T: Real>(m: &Model<T>, ld: &mut [T], diag_inv: &mut [T]) {
     for level in (0..m.size.ndoflevel).rev() {
         for k in m.doflevel_adr[level]..m.doflevel_adr[level + 1] {
@@ -82,6 +86,7 @@ fn scale_row<T: Real>(m: &Model<T>, ld: &mut [T], diag_inv: &[T], i: usize) {
 }
 
 /// Solves Lᵀ D L x = x in place, with the factor of [`factor_m`].
+#[inline(always)]
 pub fn solve_m<T: Real>(m: &Model<T>, ld: &[T], diag_inv: &[T], x: &mut [T]) {
     for level in (0..m.size.ndoflevel).rev() {
         for k in m.doflevel_adr[level]..m.doflevel_adr[level + 1] {
@@ -119,6 +124,7 @@ fn solve_down<T: Real>(m: &Model<T>, ld: &[T], diag_inv: &[T], x: &mut [T], i: u
 
 /// `y` = M `x` for a matrix of M's sparsity.
 // CPU only: kernels write it out for their matrix
+#[inline(always)]
 pub fn mul_m<T: Real>(m: &Model<T>, a: &[T], x: &[T], y: &mut [T]) {
     for i in 0..m.size.nv {
         y[i] = mul_row(m, a, x, i);

@@ -7,20 +7,16 @@ use crate::actuation::{actuator_disabled, next_activation};
 use crate::implicit::implicit;
 use crate::joints::{joint_advance, joint_rate};
 use crate::rk4::rk4_stage;
-use crate::{Real, Scalar};
+use crate::{Ints, Mask, Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MAXVAL, disable, integrator, status};
-use kiloworld_layout::{Data, Model};
 
 /// Advances a world (`mj_Euler`, `mj_implicit`); `sub` is the substage of `mj_RungeKutta`.
-pub fn integrate<T: Scalar>(m: &Model<T>, d: &mut Data<T>, sub: u32) {
+#[inline(always)]
+pub fn integrate<T: Real>(m: &Model<T>, d: &mut World<T>, sub: u32) {
     if sub == 0 {
         check_input(d);
         save_state(d);
-    }
-    if d.status[0] & status::FROZEN != 0 {
-        // frozen while the substages ran: by too many contacts or rows
-        restore_state(d);
-        return;
     }
     if m.opt.integrator == integrator::RK4 {
         rk4_stage(m, d, sub);
@@ -31,41 +27,89 @@ pub fn integrate<T: Scalar>(m: &Model<T>, d: &mut Data<T>, sub: u32) {
         step_rates(m, d);
     }
     advance(m, d);
-    if state_bad(d) {
-        restore_state(d);
-        d.status[0] |= status::NONFINITE;
-    } else {
-        d.time[0] += m.opt_timestep[0];
-        d.qacc_warmstart.copy_from_slice(&d.qacc);
+    let frozen = frozen(d);
+    let bad = state_bad(d) & !frozen;
+    // frozen worlds too: by too many contacts or rows while the substages ran
+    let stays = bad | frozen;
+    if stays.any() {
+        restore_state(d, stays);
+        set_status::<T>(&mut d.status[0], bad, status::NONFINITE);
     }
+    d.time[0] = T::select(stays, d.time[0], d.time[0] + m.opt_timestep[0]);
+    for i in 0..m.size.nv {
+        d.qacc_warmstart[i] = T::select(stays, d.qacc_warmstart[i], d.qacc[i]);
+    }
+}
+
+/// Sets bits of the status of the worlds that the mask names.
+// CPU only: a world has its own status word there
+#[inline(always)]
+pub fn set_status<T: Real>(word: &mut T::Int, mask: T::Mask, bits: i32) {
+    for l in 0..T::LANES {
+        if mask.get(l) {
+            word.set(l, word.get(l) | bits);
+        }
+    }
+}
+
+/// The worlds that are frozen.
+// CPU only: a world has its own status word there
+#[inline(always)]
+fn frozen<T: Real>(d: &World<T>) -> T::Mask {
+    let mut flags = T::zero();
+    for l in 0..T::LANES {
+        if d.status[0].get(l) & status::FROZEN != 0 {
+            flags.set_lane(l, Real::one());
+        }
+    }
+    !flags.same(T::zero())
 }
 
 /// Flags a world whose controls or applied forces are not finite.
-fn check_input<T: Scalar>(d: &mut Data<T>) {
-    let finite = |a: &[T]| a.iter().all(|x| x.is_finite());
-    if !(finite(&d.ctrl) && finite(&d.qfrc_applied) && finite(&d.xfrc_applied)) {
-        d.status[0] |= status::BAD_CTRL;
+#[inline(always)]
+fn check_input<T: Real>(d: &mut World<T>) {
+    let bad = bad_numbers::<T>(&d.ctrl, f64::MAX)
+        | bad_numbers::<T>(&d.qfrc_applied, f64::MAX)
+        | bad_numbers::<T>(&d.xfrc_applied, f64::MAX);
+    set_status::<T>(&mut d.status[0], bad, status::BAD_CTRL);
+}
+
+/// The worlds in which a number is not one, infinite, or beyond ±`limit`.
+// CPU only: written out in the kernel
+#[inline(always)]
+fn bad_numbers<T: Real>(a: &[T], limit: f64) -> T::Mask {
+    let limit = T::r(limit).min(T::r(if T::TWO_FLOAT { f64::from(f32::MAX) } else { f64::MAX }));
+    let mut good = T::Mask::splat(true);
+    for x in a {
+        good = good & x.abs().le(limit);
     }
+    !good
 }
 
 /// Keeps the state at the start of the step.
-fn save_state<T: Real>(d: &mut Data<T>) {
+#[inline(always)]
+fn save_state<T: Real>(d: &mut World<T>) {
     d.int_qpos.copy_from_slice(&d.qpos);
     d.int_qpos_lo.copy_from_slice(&d.qpos_lo);
     d.int_qvel.copy_from_slice(&d.qvel);
     d.int_act.copy_from_slice(&d.act);
 }
 
-/// Goes back to the state at the start of the step.
-fn restore_state<T: Real>(d: &mut Data<T>) {
-    d.qpos.copy_from_slice(&d.int_qpos);
-    d.qpos_lo.copy_from_slice(&d.int_qpos_lo);
-    d.qvel.copy_from_slice(&d.int_qvel);
-    d.act.copy_from_slice(&d.int_act);
+/// Puts the worlds of the mask back to the state at the start of the step.
+#[inline(always)]
+fn restore_state<T: Real>(d: &mut World<T>, mask: T::Mask) {
+    let back = |now: &mut [T], before: &[T]| {
+        now.iter_mut().zip(before).for_each(|(now, &before)| *now = T::select(mask, before, *now));
+    };
+    back(&mut d.qpos, &d.int_qpos);
+    back(&mut d.qpos_lo, &d.int_qpos_lo);
+    back(&mut d.qvel, &d.int_qvel);
+    back(&mut d.act, &d.int_act);
 }
 
 /// Rates of a single-step integrator: acceleration, the velocity after it, activation rates.
-fn step_rates<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+fn step_rates<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let flags = m.opt.disableflags;
     let undamped = m.opt.integrator == integrator::EULER
         && (flags & (disable::EULERDAMP | disable::DAMPER) != 0 || m.dof_damping.iter().all(|&b| b == T::zero()));
@@ -81,7 +125,8 @@ fn step_rates<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// The state after one step at the rates `int_d*` (`mj_advance`).
-fn advance<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+fn advance<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let h = m.opt_timestep[0];
     for i in 0..m.size.nv {
         d.qvel[i] = d.int_qvel[i] + h * d.int_dacc[i];
@@ -95,7 +140,8 @@ fn advance<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Activation of an actuator after the step.
-fn actuator_advance<T: Real>(m: &Model<T>, d: &mut Data<T>, a: usize) {
+#[inline(always)]
+fn actuator_advance<T: Real>(m: &Model<T>, d: &mut World<T>, a: usize) {
     if m.actuator_actadr[a] < 0 || m.opt.disableflags & disable::ACTUATION != 0 {
         return;
     }
@@ -105,7 +151,10 @@ fn actuator_advance<T: Real>(m: &Model<T>, d: &mut Data<T>, a: usize) {
 }
 
 /// The state or the acceleration is not finite, or larger than anything sane (`mj_checkPos`, `mj_checkVel`, `mj_checkAcc`).
-fn state_bad<T: Scalar>(d: &Data<T>) -> bool {
-    let sane = |a: &[T]| a.iter().all(|x| x.abs() <= T::r(MAXVAL));
-    !(sane(&d.qpos) && sane(&d.qvel) && sane(&d.qacc) && sane(&d.act))
+#[inline(always)]
+fn state_bad<T: Real>(d: &World<T>) -> T::Mask {
+    bad_numbers::<T>(&d.qpos, MAXVAL)
+        | bad_numbers::<T>(&d.qvel, MAXVAL)
+        | bad_numbers::<T>(&d.qacc, MAXVAL)
+        | bad_numbers::<T>(&d.act, MAXVAL)
 }

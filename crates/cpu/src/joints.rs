@@ -1,12 +1,12 @@
 //! Moves a joint's coordinates, for `integrate` and `rk4`. Twin: `shaders/joints.wgsl`.
 
-use crate::Real;
 use crate::kinematics::qpos_quat;
 use crate::math::{Vec3, quat_integrate, st4};
 use crate::spatial::{Vec6, zero6};
 use crate::two_float::tf_add;
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::jnt;
-use kiloworld_layout::{Data, Model};
 
 /// A joint's part of an array over dofs: translation (the only one for slides and hinges) and rotation.
 #[inline(always)]
@@ -27,7 +27,8 @@ pub fn joint_rate<T: Real>(m: &Model<T>, rate: &[T], j: usize) -> Vec6<T> {
 }
 
 /// Coordinates of a joint: those at the start of the step moved at `rate` for the time `h`.
-pub fn joint_advance<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize, rate: Vec6<T>, h: T) {
+#[inline(always)]
+pub fn joint_advance<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize, rate: Vec6<T>, h: T) {
     let mut q = m.jnt_qposadr[j] as usize;
     if m.jnt_type[j] == jnt::HINGE {
         d.qpos[q] = d.int_qpos[q] + rate.t[0] * h;

@@ -1,16 +1,17 @@
 //! Stages `kinematics` and `com_pos`: frames, centres of mass, spatial inertias, motion axes. Twin: `shaders/kinematics.wgsl`.
 
-use crate::Real;
 use crate::math::{
     Quat, Vec3, axis_angle_to_quat, ld3, ld4, ld9, quat_mul, quat_normalize, quat_rotate, quat_to_mat, st3, st4, st9,
 };
 use crate::spatial::{Vec6, inert_at, st6, st10, zero6};
 use crate::two_float::tf_add3;
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, jnt};
-use kiloworld_layout::{Data, Model};
 
 /// Frames of bodies, joints, geoms and sites from `qpos` (`mj_kinematics`).
-pub fn kinematics<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn kinematics<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for level in 0..m.size.nlevel {
         for k in m.level_adr[level]..m.level_adr[level + 1] {
             body_pose(m, d, m.level_body[k as usize] as usize);
@@ -25,7 +26,8 @@ pub fn kinematics<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Frame of a body from its parent's, and the frames of its joints.
-fn body_pose<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
+#[inline(always)]
+fn body_pose<T: Real>(m: &Model<T>, d: &mut World<T>, b: usize) {
     let mut pos = Vec3::zeros();
     let mut lo = Vec3::zeros();
     let mut quat = Quat::new(T::one(), T::zero(), T::zero(), T::zero());
@@ -83,7 +85,8 @@ pub fn qpos_quat<T: Real>(qpos: &[T], a: usize) -> Quat<T> {
 }
 
 /// Frame of a geom.
-fn geom_pose<T: Real>(m: &Model<T>, d: &mut Data<T>, g: usize) {
+#[inline(always)]
+fn geom_pose<T: Real>(m: &Model<T>, d: &mut World<T>, g: usize) {
     let b = m.geom_bodyid[g] as usize;
     let quat = ld4(&d.xquat, b);
     st3(&mut d.geom_xpos, g, ld3(&d.xpos, b) + quat_rotate(quat, ld3(&m.geom_pos, g)));
@@ -91,7 +94,8 @@ fn geom_pose<T: Real>(m: &Model<T>, d: &mut Data<T>, g: usize) {
 }
 
 /// Frame of a site.
-fn site_pose<T: Real>(m: &Model<T>, d: &mut Data<T>, s: usize) {
+#[inline(always)]
+fn site_pose<T: Real>(m: &Model<T>, d: &mut World<T>, s: usize) {
     let b = m.site_bodyid[s] as usize;
     let quat = ld4(&d.xquat, b);
     st3(&mut d.site_xpos, s, ld3(&d.xpos, b) + quat_rotate(quat, ld3(&m.site_pos, s)));
@@ -99,7 +103,8 @@ fn site_pose<T: Real>(m: &Model<T>, d: &mut Data<T>, s: usize) {
 }
 
 /// Centres of mass of subtrees, inertias and motion axes about the centre of mass of each tree (`mj_comPos`).
-pub fn com_pos<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn com_pos<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for level in (0..m.size.nlevel).rev() {
         for k in m.level_adr[level]..m.level_adr[level + 1] {
             body_subtree_com(m, d, m.level_body[k as usize] as usize);
@@ -114,7 +119,8 @@ pub fn com_pos<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Centre of mass of a subtree from those of the children's.
-fn body_subtree_com<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
+#[inline(always)]
+fn body_subtree_com<T: Real>(m: &Model<T>, d: &mut World<T>, b: usize) {
     let own = ld3(&d.xipos, b);
     let mut shift = Vec3::zeros();
     for k in 0..m.body_childnum[b] {
@@ -128,7 +134,8 @@ fn body_subtree_com<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
 }
 
 /// Spatial inertia of a body about the centre of mass of its tree; the world has none.
-fn body_inertia<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
+#[inline(always)]
+fn body_inertia<T: Real>(m: &Model<T>, d: &mut World<T>, b: usize) {
     let offset = ld3(&d.xipos, b) - ld3(&d.subtree_com, m.body_rootid[b] as usize);
     let mass = if b == 0 { T::zero() } else { m.body_mass[b] };
     let inertia = if b == 0 { Vec3::zeros() } else { ld3(&m.body_inertia, b) };
@@ -136,7 +143,8 @@ fn body_inertia<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
 }
 
 /// Motion axes of a joint's dofs about the centre of mass of its tree.
-fn joint_axes<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize) {
+#[inline(always)]
+fn joint_axes<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize) {
     let b = m.jnt_bodyid[j] as usize;
     let mut i = m.jnt_dofadr[j] as usize;
     let com = ld3(&d.subtree_com, m.body_rootid[b] as usize);
@@ -160,7 +168,7 @@ fn joint_axes<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize) {
     }
     let mat = ld9(&d.xmat, b);
     for k in 0..3 {
-        let axis: Vec3<T> = mat.column(k).into_owned();
+        let axis: Vec3<T> = mat.column(k);
         st6(&mut d.cdof, i + k, Vec6 { r: axis, t: axis.cross(&offset) });
     }
 }

@@ -21,12 +21,15 @@ pub mod constraint_contact;
 pub mod constraint_equality;
 pub mod constraint_row;
 pub mod contact_set;
+pub mod dispatch;
 mod dual;
 pub mod implicit;
 pub mod inertia;
 pub mod integrate;
 pub mod joints;
 pub mod kinematics;
+pub mod lanes;
+pub mod linalg;
 mod linesearch;
 pub mod math;
 pub mod noslip;
@@ -40,31 +43,19 @@ pub mod solver;
 mod solver_matrix;
 pub mod spatial;
 pub mod transmission;
+mod trig;
 pub mod two_float;
 pub mod velocity;
 
-pub use real::{Real, Scalar};
+pub use dispatch::Compiled;
+pub use real::{Ints, Mask, Real, Scalar};
 
-use kiloworld_layout::{Call, Data, Model, Stage};
+use kiloworld_layout::{Call, Data, Model};
 
-/// Runs one entry of the step's list on one world.
-pub fn run<T: Scalar>(call: Call, m: &Model<T>, d: &mut Data<T>) {
-    match call.stage {
-        Stage::Load => {}
-        Stage::Kinematics => kinematics::kinematics(m, d),
-        Stage::ComPos => kinematics::com_pos(m, d),
-        Stage::Transmission => transmission::transmission(m, d),
-        Stage::Inertia => inertia::inertia(m, d),
-        Stage::Collision => collision::collision(m, d),
-        Stage::Constraint => constraint::constraint(m, d),
-        Stage::Velocity => velocity::velocity(m, d),
-        Stage::Passive => passive::passive(m, d),
-        Stage::Bias => bias::bias(m, d),
-        Stage::Reference => reference::reference(m, d),
-        Stage::Actuation => actuation::actuation(m, d),
-        Stage::Acceleration => acceleration::acceleration(m, d),
-        Stage::Solver => solver::solver(m, d),
-        Stage::Noslip => noslip::noslip(m, d),
-        Stage::Integrate => integrate::integrate(m, d, call.sub),
-    }
+/// The arrays of the worlds that `T` stands for.
+pub type World<T> = Data<T, <T as Real>::Int>;
+
+/// Runs one entry of the step's list on the worlds that `T` stands for.
+pub fn run<T: Compiled>(call: Call, m: &Model<T>, d: &mut World<T>) {
+    T::run(call, m, d);
 }

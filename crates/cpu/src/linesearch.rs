@@ -1,14 +1,15 @@
 //! The step along the search direction: Newton in one dimension inside a bracket. Twin: `shaders/linesearch.wgsl`.
 
-use crate::Scalar;
 use crate::cone::{Cone, cone_line};
 use crate::solver::{CURVATURE, LINEAR, SLOPE, SLOPE_END, STEP};
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::cnstr;
-use kiloworld_layout::{Data, Model};
 
 /// Sets `STEP` and `SLOPE_END` of `solver_scalar`: where the derivative of the (convex) cost along the line is 0, to
 /// `opt_ls_tolerance` times the derivative at the start.
-pub(crate) fn linesearch<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn linesearch<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let slope = d.solver_scalar[SLOPE];
     let enough = -slope * m.opt_ls_tolerance[0];
     // derivative below 0 at `low`, above 0 at `high`
@@ -54,7 +55,8 @@ pub(crate) fn linesearch<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// First and second derivative of the cost at `qacc + step solver_search` with respect to `step`.
-fn line_derivative<T: Scalar>(d: &Data<T>, step: T) -> (T, T) {
+#[inline(always)]
+fn line_derivative<T: Scalar>(d: &World<T>, step: T) -> (T, T) {
     let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
     let (jar, jv, stiffness) = (&d.efc_Jaref[..nefc], &d.efc_Jv[..nefc], &d.efc_D[..nefc]);
     let (mut p, mut h) = (T::zero(), T::zero());

@@ -1,14 +1,7 @@
 //! Vectors, quaternions (w, x, y, z), frames: the helpers that every stage uses. Twin: `shaders/math.wgsl`.
 
 use crate::Real;
-use nalgebra::{Matrix3, Vector3, Vector4};
-
-/// A vector of three.
-pub type Vec3<T> = Vector3<T>;
-/// A quaternion, stored (w, x, y, z): component 0 is w.
-pub type Quat<T> = Vector4<T>;
-/// A 3×3 matrix; in memory its nine numbers are stored row by row, as MuJoCo does.
-pub type Mat3<T> = Matrix3<T>;
+pub use crate::linalg::{Mat3, Quat, Vec3};
 
 /// Element `i` of an array of vectors of three.
 // CPU only: the accessors do it
@@ -51,8 +44,7 @@ pub fn ld9<T: Real>(a: &[T], i: usize) -> Mat3<T> {
 // CPU only: the accessors do it
 #[inline(always)]
 pub fn st9<T: Real>(a: &mut [T], i: usize, m: Mat3<T>) {
-    // nalgebra keeps columns together
-    a[9 * i..9 * i + 9].copy_from_slice(m.transpose().as_slice());
+    a[9 * i..9 * i + 9].copy_from_slice(m.as_slice());
 }
 
 /// Product of two quaternions.
@@ -116,7 +108,7 @@ pub fn quat_normalize<T: Real>(q: Quat<T>) -> Quat<T> {
 #[inline(always)]
 pub fn axis_angle_to_quat<T: Real>(axis: Vec3<T>, angle: T) -> Quat<T> {
     let half = angle * T::r(0.5);
-    let (s, c) = (half.sin(), half.cos());
+    let (s, c) = half.sin_cos();
     Quat::new(c, axis[0] * s, axis[1] * s, axis[2] * s)
 }
 

@@ -4,19 +4,20 @@
 //! Dry friction and contact friction are swept by projected Gauss-Seidel with R = 0; normal forces (for a pyramid the sum of
 //! two opposite edges), equality and limit forces keep the values that the solver gave them.
 
-use crate::Scalar;
 use crate::dual::{
     block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_problem,
 };
 use crate::pgs::friction_terms;
 use crate::rows::rows_compact;
 use crate::solver::scale;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, cnstr};
-use kiloworld_layout::{Data, Model};
 
 // CPU only: its loop is a sequence of kernels on the GPU.
 /// See `Stage`.
-pub fn noslip<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn noslip<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     d.noslip_niter[0] = 0;
     if m.opt.noslip_iterations <= 0 || d.nefc[0] == 0 {
         return;
@@ -38,7 +39,8 @@ pub fn noslip<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// What the regularizer of the swept rows cost before it was dropped: part of the first sweep's improvement.
-fn regularizer_cost<T: Scalar>(d: &Data<T>) -> T {
+#[inline(always)]
+fn regularizer_cost<T: Scalar>(d: &World<T>) -> T {
     let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
     let mut sum = T::zero();
     for e in ne..nefc {
@@ -53,7 +55,8 @@ fn regularizer_cost<T: Scalar>(d: &Data<T>) -> T {
 }
 
 /// One sweep over the friction rows; by how much the dual cost fell.
-fn noslip_sweep<T: Scalar>(m: &Model<T>, d: &mut Data<T>) -> T {
+#[inline(always)]
+fn noslip_sweep<T: Scalar>(m: &Model<T>, d: &mut World<T>) -> T {
     let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
     let mut change = T::zero();
     for e in ne..ne + nf {
@@ -73,7 +76,8 @@ fn noslip_sweep<T: Scalar>(m: &Model<T>, d: &mut Data<T>) -> T {
 }
 
 /// Dry friction of a dof or tendon.
-fn noslip_dry<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize) -> T {
+#[inline(always)]
+fn noslip_dry<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize) -> T {
     let (old, a, loss) = (d.efc_force[e], d.efc_A[6 * e], d.efc_frictionloss[e]);
     let res = dual_residual(m, d, e);
     let force = (old - res / a.max(T::r(MINVAL))).max(-loss).min(loss);
@@ -83,7 +87,8 @@ fn noslip_dry<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize) -> T {
 }
 
 /// Two opposite edges of a pyramid: their difference is friction, their sum is kept.
-fn noslip_pyramid<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize) -> T {
+#[inline(always)]
+fn noslip_pyramid<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize) -> T {
     let a = [[d.efc_A[6 * e], d.efc_A[6 * e + 1]], [d.efc_A[6 * e + 6], d.efc_A[6 * e + 7]]];
     let res = [dual_residual(m, d, e), dual_residual(m, d, e + 1)];
     let old = [d.efc_force[e], d.efc_force[e + 1]];
@@ -104,7 +109,8 @@ fn noslip_pyramid<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize) -> T {
 }
 
 /// The friction forces of an elliptic contact under its normal force.
-fn noslip_elliptic<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> T {
+#[inline(always)]
+fn noslip_elliptic<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, n: usize) -> T {
     let mut a = [[T::zero(); 6]; 6];
     let mut res = [T::zero(); 6];
     let mut old = [T::zero(); 6];

@@ -1,14 +1,15 @@
 //! Stage `passive`: springs, dampers, gravity compensation. Twin: `shaders/passive.wgsl`.
 
-use crate::Real;
 use crate::kinematics::qpos_quat;
 use crate::math::{Vec3, ld3, quat_conj, quat_mul, quat_normalize, quat_to_vel};
 use crate::spatial::{Vec6, dot6, ld6};
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{disable, jnt};
-use kiloworld_layout::{Data, Model};
 
 /// Passive forces (`mj_passive`). With springs and dampers both disabled gravity compensation is off too, as in MuJoCo.
-pub fn passive<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn passive<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for j in 0..m.size.njnt {
         joint_spring(m, d, j);
     }
@@ -18,7 +19,8 @@ pub fn passive<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Spring force of a joint on its dofs.
-fn joint_spring<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize) {
+#[inline(always)]
+fn joint_spring<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize) {
     let mut i = m.jnt_dofadr[j] as usize;
     let mut q = m.jnt_qposadr[j] as usize;
     let stiffness = if m.opt.disableflags & disable::SPRING == 0 { m.jnt_stiffness[j] } else { T::zero() };
@@ -40,7 +42,8 @@ fn joint_spring<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize) {
 }
 
 /// Passive forces of a dof: tendon springs on top of the joint's, dampers, gravity compensation, the total.
-fn dof_passive<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
+#[inline(always)]
+fn dof_passive<T: Real>(m: &Model<T>, d: &mut World<T>, i: usize) {
     let spring_on = m.opt.disableflags & disable::SPRING == 0;
     let damper_on = m.opt.disableflags & disable::DAMPER == 0;
     let mut damper = if damper_on { -m.dof_damping[i] * d.qvel[i] } else { T::zero() };
@@ -64,14 +67,16 @@ fn dof_passive<T: Real>(m: &Model<T>, d: &mut Data<T>, i: usize) {
 }
 
 /// Force of a tendon's spring, which rests in a range of lengths.
-fn tendon_spring<T: Real>(m: &Model<T>, d: &Data<T>, t: usize) -> T {
+#[inline(always)]
+fn tendon_spring<T: Real>(m: &Model<T>, d: &World<T>, t: usize) -> T {
     let short = (m.tendon_lengthspring[2 * t] - d.ten_length[t]).max(T::zero());
     let long = (d.ten_length[t] - m.tendon_lengthspring[2 * t + 1]).max(T::zero());
     m.tendon_stiffness[t] * (short - long)
 }
 
 /// Force on a dof of what compensates gravity on the bodies below.
-fn dof_gravcomp<T: Real>(m: &Model<T>, d: &Data<T>, i: usize) -> T {
+#[inline(always)]
+fn dof_gravcomp<T: Real>(m: &Model<T>, d: &World<T>, i: usize) -> T {
     let top = m.dof_bodyid[i] as usize;
     let com = ld3(&d.subtree_com, m.body_rootid[top] as usize);
     let up: Vec3<T> = -ld3(&m.opt_gravity, 0);

@@ -1,17 +1,18 @@
 //! Projected Gauss-Seidel on the constraint forces (documentation: computation, "Algorithms"). Twin: `shaders/pgs.wgsl`.
 
-use crate::Scalar;
 use crate::dual::{
     block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_problem,
 };
 use crate::rows::{rows_compact, rows_force, rows_mul};
 use crate::solver::scale;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, cnstr, disable};
-use kiloworld_layout::{Data, Model};
 
 // CPU only: its loop is a sequence of kernels on the GPU.
 /// The stage `solver` by PGS.
-pub fn pgs<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn pgs<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     rows_compact(m, d);
     dual_init(m, d);
     pgs_start(m, d);
@@ -29,7 +30,8 @@ pub fn pgs<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Starts from the forces that `qacc_warmstart` implies if their dual cost is below 0, the cost of no force.
-fn pgs_start<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+fn pgs_start<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let nefc = d.nefc[0] as usize;
     let warm = m.opt.disableflags & disable::WARMSTART == 0;
     if warm {
@@ -58,7 +60,8 @@ fn pgs_start<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// One sweep over all rows; by how much the dual cost fell.
-fn pgs_sweep<T: Scalar>(m: &Model<T>, d: &mut Data<T>) -> T {
+#[inline(always)]
+fn pgs_sweep<T: Scalar>(m: &Model<T>, d: &mut World<T>) -> T {
     let nefc = d.nefc[0] as usize;
     let mut change = T::zero();
     let mut e = 0;
@@ -77,7 +80,8 @@ fn pgs_sweep<T: Scalar>(m: &Model<T>, d: &mut Data<T>) -> T {
 }
 
 /// Sets the force of one row to its best; the change of the dual cost.
-fn pgs_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, a: T) -> T {
+#[inline(always)]
+fn pgs_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, a: T) -> T {
     let (ne, nf) = (d.ne[0] as usize, d.nf[0] as usize);
     let old = d.efc_force[e];
     let a = a + d.efc_R[e];
@@ -95,7 +99,8 @@ fn pgs_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, a: T) -> T {
 
 /// Betters the forces of an elliptic contact: along a ray, then within the disc of that normal
 /// force; the change of the dual cost.
-fn pgs_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> T {
+#[inline(always)]
+fn pgs_contact<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, n: usize) -> T {
     let mut a = [[T::zero(); 6]; 6];
     let mut res = [T::zero(); 6];
     let mut old = [T::zero(); 6];
@@ -161,6 +166,7 @@ fn pgs_contact<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) -> 
 
 // CPU only: `friction_block` and `friction_bias` on the GPU.
 /// The friction block of a contact and the linear term of its friction forces when the normal force is `force[0]`.
+#[inline(always)]
 pub(crate) fn friction_terms<T: Scalar>(
     n: usize,
     a: &[[T; 6]; 6],

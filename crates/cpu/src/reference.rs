@@ -1,14 +1,15 @@
 //! Stage `reference`: row velocities and reference accelerations. Twin: `shaders/reference.wgsl`.
 
-use crate::Scalar;
 use crate::constraint_anchor::{eq_anchor, half_relative};
 use crate::constraint_row::id;
 use crate::math::*;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::eq;
-use kiloworld_layout::{Data, Model};
 
 /// Velocity and reference acceleration of every row (`mj_referenceConstraint`).
-pub fn reference<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn reference<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     for r in 0..id(d.nefc[0]) {
         reference_row(m, d, r);
     }
@@ -20,7 +21,8 @@ pub fn reference<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Velocity `J qvel` of row `r` and its reference acceleration `-B vel - K I (pos - margin)`.
-fn reference_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize) {
+#[inline(always)]
+fn reference_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, r: usize) {
     let mut vel = T::zero();
     for n in 0..id(d.efc_J_rownnz[r]) {
         let i = id(d.efc_J_colind[r * m.size.nv + n]);
@@ -32,7 +34,8 @@ fn reference_row<T: Scalar>(m: &Model<T>, d: &mut Data<T>, r: usize) {
 }
 
 /// The acceleration [m/s²] of the point of body `b` at `arm` from its frame while qacc is zero, gravity as in `cacc`.
-fn point_bias<T: Scalar>(m: &Model<T>, d: &Data<T>, b: usize, arm: Vec3<T>) -> Vec3<T> {
+#[inline(always)]
+fn point_bias<T: Scalar>(m: &Model<T>, d: &World<T>, b: usize, arm: Vec3<T>) -> Vec3<T> {
     let offset = (ld3(&d.xpos, b) - ld3(&d.subtree_com, id(m.body_rootid[b]))) + arm;
     let (rot, lin) = (ld3(&d.cvel, 2 * b), ld3(&d.cvel, 2 * b + 1));
     let (rot_acc, lin_acc) = (ld3(&d.cacc, 2 * b), ld3(&d.cacc, 2 * b + 1));
@@ -41,7 +44,8 @@ fn point_bias<T: Scalar>(m: &Model<T>, d: &Data<T>, b: usize, arm: Vec3<T>) -> V
 }
 
 /// Takes what the motion does to the Jacobian of connect or weld `e`, `dJ/dt qvel`, off its reference acceleration.
-fn equality_bias<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize) {
+#[inline(always)]
+fn equality_bias<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize) {
     let r0 = id(d.eq_efc_address[e]);
     let (a1, a2) = (eq_anchor(m, e, 0), eq_anchor(m, e, 1));
     let (arm1, arm2) = (ld9(&d.xmat, a1.body) * a1.pos, ld9(&d.xmat, a2.body) * a2.pos);

@@ -3,25 +3,28 @@
 //! Orientations are moved in the chart q = q0 exp(u) around the start (Munthe-Kaas): what is weighted and summed is the rate
 //! of u, not the angular velocity. That keeps fourth order on ball and free joints.
 
-use crate::Real;
 use crate::joints::{joint_advance, joint_rate};
 use crate::math::Vec3;
 use crate::spatial::Vec6;
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::jnt;
-use kiloworld_layout::{Data, Model};
 
 /// Weights of the four stages.
+#[inline(always)]
 fn rk4_weight<T: Real>(sub: u32) -> T {
     T::r(if sub == 0 || sub == 3 { 1.0 / 6.0 } else { 1.0 / 3.0 })
 }
 
 /// How far into the step the stage after `sub` lies.
+#[inline(always)]
 fn rk4_node<T: Real>(sub: u32) -> T {
     T::r(if sub == 2 { 1.0 } else { 0.5 })
 }
 
 /// Takes in the rates of substage `sub`; unless it is the last, sets the state where the next one is evaluated.
-pub fn rk4_stage<T: Real>(m: &Model<T>, d: &mut Data<T>, sub: u32) {
+#[inline(always)]
+pub fn rk4_stage<T: Real>(m: &Model<T>, d: &mut World<T>, sub: u32) {
     let weight: T = rk4_weight(sub);
     for j in 0..m.size.njnt {
         rk4_joint(m, d, j, sub);
@@ -47,7 +50,8 @@ pub fn rk4_stage<T: Real>(m: &Model<T>, d: &mut Data<T>, sub: u32) {
 }
 
 /// A joint's rates in the chart, and its coordinates where the next stage is evaluated.
-fn rk4_joint<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize, sub: u32) {
+#[inline(always)]
+fn rk4_joint<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize, sub: u32) {
     let mut rate = joint_rate(m, &d.qvel, j);
     if sub > 0 {
         let u = joint_rate(m, &d.int_uvel, j).r * (m.opt_timestep[0] * rk4_node(sub - 1));
@@ -60,7 +64,8 @@ fn rk4_joint<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize, sub: u32) {
 }
 
 /// Keeps a joint's rate of this stage and adds it to the weighted sum.
-fn rk4_sum<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize, rate: Vec6<T>, sub: u32) {
+#[inline(always)]
+fn rk4_sum<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize, rate: Vec6<T>, sub: u32) {
     let weight: T = rk4_weight(sub);
     let i = m.jnt_dofadr[j] as usize;
     let (nt, nr) = match m.jnt_type[j] {
@@ -78,6 +83,7 @@ fn rk4_sum<T: Real>(m: &Model<T>, d: &mut Data<T>, j: usize, rate: Vec6<T>, sub:
 
 /// Rate of the rotation vector `u` of q0 exp(u) that turns with the angular velocity `w` (body frame):
 /// w + u x w / 2 + c u x (u x w), c = (1 - (a/2) cot(a/2)) / a^2 with a = |u|.
+#[inline(always)]
 fn chart_rate<T: Real>(u: Vec3<T>, w: Vec3<T>) -> Vec3<T> {
     let a2 = u.dot(&u);
     // the closed form cancels at small angles; the series is exact to 1e-13 below the bound
@@ -87,7 +93,8 @@ fn chart_rate<T: Real>(u: Vec3<T>, w: Vec3<T>) -> Vec3<T> {
             + a2 * (T::r(1.0 / 30240.0) + a2 * (T::r(1.0 / 1_209_600.0) + a2 * T::r(1.0 / 47_900_160.0))));
     let safe = T::select(small, T::one(), a2);
     let half = safe.sqrt() * T::r(0.5);
-    let closed = (T::one() - half * half.cos() / half.sin()) / safe;
+    let (sin, cos) = half.sin_cos();
+    let closed = (T::one() - half * cos / sin) / safe;
     let c = T::select(small, series, closed);
     let turn = u.cross(&w);
     w + turn * T::r(0.5) + u.cross(&turn) * c

@@ -3,11 +3,11 @@
 //! A group is the run of rows of one object (a contact, an equality constraint, a joint limit …). Its rows have the same
 //! columns, so their nonzeros are kept side by side in `solver_Jc` and a vector over dofs is gathered once a group.
 
-use crate::Scalar;
 use crate::cone::{Cone, cone_cost, cone_force};
 use crate::solver_matrix::mul_m;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{cnstr, state};
-use kiloworld_layout::{Data, Model};
 
 // CPU only: WGSL has its own.
 /// The scalar product, in four partial sums.
@@ -29,7 +29,8 @@ pub(crate) fn dot<T: Scalar>(a: &[T], b: &[T]) -> T {
 
 // CPU only: the GPU reads rows of J whole.
 /// Finds the groups and copies the nonzeros of their rows to `solver_Jc`.
-pub(crate) fn rows_compact<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn rows_compact<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let (nv, stride) = (m.size.nv, m.size.nvpad);
     let nefc = d.nefc[0] as usize;
     let mut first = 0;
@@ -59,7 +60,8 @@ pub(crate) fn gather<T: Scalar>(out: &mut [T], colind: &[i32], x: &[T]) {
 }
 
 /// `efc_Jv = J solver_search`
-pub(crate) fn rows_mul<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn rows_mul<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let (nv, stride) = (m.size.nv, m.size.nvpad);
     let nefc = d.nefc[0] as usize;
     let mut first = 0;
@@ -76,7 +78,8 @@ pub(crate) fn rows_mul<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 
 /// Starts from `qacc_warmstart` if its cost is below that of `qacc_smooth` (and if `warm` allows), else from `qacc_smooth`:
 /// sets `qacc`, `solver_Ma`, `efc_Jaref`. Tells whether it started from `qacc_warmstart`.
-pub(crate) fn rows_start<T: Scalar>(m: &Model<T>, d: &mut Data<T>, warm: bool) -> bool {
+#[inline(always)]
+pub(crate) fn rows_start<T: Scalar>(m: &Model<T>, d: &mut World<T>, warm: bool) -> bool {
     let nefc = d.nefc[0] as usize;
     // J qacc_smooth - aref
     d.solver_search.copy_from_slice(&d.qacc_smooth);
@@ -116,7 +119,8 @@ pub(crate) fn rows_start<T: Scalar>(m: &Model<T>, d: &mut Data<T>, warm: bool) -
 
 // CPU only: `row_costs` on the GPU.
 /// `s(efc_Jaref)`: what violated constraints cost.
-fn rows_cost<T: Scalar>(d: &Data<T>) -> T {
+#[inline(always)]
+fn rows_cost<T: Scalar>(d: &World<T>) -> T {
     let half = T::r(0.5);
     let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
     let mut cost = T::zero();
@@ -144,7 +148,8 @@ fn rows_cost<T: Scalar>(d: &Data<T>) -> T {
 }
 
 /// `efc_force`, `efc_state` and `qfrc_constraint = Jᵀ efc_force` from `efc_Jaref`.
-pub(crate) fn rows_force<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn rows_force<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
     for e in 0..ne {
         d.efc_force[e] = -d.efc_D[e] * d.efc_Jaref[e];
@@ -180,7 +185,8 @@ pub(crate) fn rows_force<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// `qfrc_constraint = Jᵀ efc_force`
-pub(crate) fn rows_mul_t<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn rows_mul_t<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let (nv, stride) = (m.size.nv, m.size.nvpad);
     let nefc = d.nefc[0] as usize;
     d.qfrc_constraint.fill(T::zero());

@@ -8,12 +8,12 @@
 //! of the derivative along the line, so that nothing is lost to cancellation in f32. The quadratic term is carried as
 //! `M (x - qacc_smooth)` for the same reason.
 
-use crate::Scalar;
 use crate::linesearch::linesearch;
 use crate::rows::{dot, rows_compact, rows_force, rows_mul, rows_start};
 use crate::solver_matrix::{factor, hessian, mul_m, solve, solve_m};
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{disable, solver as kind};
-use kiloworld_layout::{Data, Model};
 
 /// `solver_scalar`: not 0 when the world has converged.
 pub(crate) const DONE: usize = 0;
@@ -32,7 +32,8 @@ pub(crate) const CURVATURE: usize = 6;
 
 // CPU only: its loop is a sequence of kernels on the GPU.
 /// See `Stage`.
-pub fn solver<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn solver<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     if m.opt.solver == kind::PGS {
         crate::pgs::pgs(m, d);
         return;
@@ -47,7 +48,8 @@ pub fn solver<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Chooses where to start, and tells whether that is already the minimum.
-pub fn solver_init<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn solver_init<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     d.solver_niter[0] = 0;
     d.solver_scalar.fill(T::zero());
     rows_compact(m, d);
@@ -77,7 +79,8 @@ pub fn solver_init<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// One Newton step.
-pub fn solver_iter<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn solver_iter<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     hessian(m, d);
     factor(&mut d.solver_H, m.size.nv, m.size.nvpad);
     for i in 0..m.size.nv {
@@ -122,19 +125,22 @@ pub fn solver_iter<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// MuJoCo's scale of costs and gradients.
+#[inline(always)]
 pub(crate) fn scale<T: Scalar>(m: &Model<T>) -> T {
     T::one() / (m.stat_meaninertia[0] * T::r(m.size.nv.max(1) as f64))
 }
 
 /// True where a bound on the possible improvement is below the tolerance, or below what rounding makes of zero.
-fn converged<T: Scalar>(m: &Model<T>, d: &Data<T>, bound: T) -> bool {
+#[inline(always)]
+fn converged<T: Scalar>(m: &Model<T>, d: &World<T>, bound: T) -> bool {
     // written so that a NaN stops too
     !(bound * scale(m) > m.opt_tolerance[0] && bound > d.solver_scalar[FLOOR])
 }
 
 /// The decrement that is left when `J qacc` of every row is off by one rounding: below it the iteration only moves noise.
 /// In f64 far below any tolerance; in f32 the default tolerance 1e-8 can lie under it.
-fn rounding_floor<T: Scalar>(d: &Data<T>) -> T {
+#[inline(always)]
+fn rounding_floor<T: Scalar>(d: &World<T>) -> T {
     let nefc = d.nefc[0] as usize;
     let mut sum = T::zero();
     for e in 0..nefc {
@@ -145,7 +151,8 @@ fn rounding_floor<T: Scalar>(d: &Data<T>) -> T {
 }
 
 /// `solver_grad`: the gradient of the cost.
-fn gradient<T: Scalar>(d: &mut Data<T>) {
+#[inline(always)]
+fn gradient<T: Scalar>(d: &mut World<T>) {
     for i in 0..d.solver_grad.len() {
         d.solver_grad[i] = d.solver_Ma[i] - d.qfrc_constraint[i];
     }

@@ -1,13 +1,14 @@
 //! Matrices over dofs: M times a vector, the solver's Hessian, its factor and solution. Twin: `shaders/solver_matrix.wgsl`.
 
-use crate::Scalar;
 use crate::cone::{Cone, cone_hessian};
 use crate::rows::dot;
+use crate::{Scalar, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, cnstr, state};
-use kiloworld_layout::{Data, Model};
 
 // CPU only: in `solver_vector.wgsl`.
 /// `y = M x`
+#[inline(always)]
 pub(crate) fn mul_m<T: Scalar>(m: &Model<T>, mat: &[T], x: &[T], y: &mut [T]) {
     for i in 0..m.size.nv {
         let adr = m.M_rowadr[i] as usize;
@@ -25,6 +26,7 @@ pub(crate) fn mul_m<T: Scalar>(m: &Model<T>, mat: &[T], x: &[T], y: &mut [T]) {
 
 // CPU only: `dual_solve` on the GPU.
 /// `x = M⁻¹ x` from the factor of stage `inertia`.
+#[inline(always)]
 pub(crate) fn solve_m<T: Scalar>(m: &Model<T>, factor: &[T], diag_inv: &[T], x: &mut [T]) {
     for i in (0..m.size.nv).rev() {
         let adr = m.M_rowadr[i] as usize;
@@ -44,7 +46,8 @@ pub(crate) fn solve_m<T: Scalar>(m: &Model<T>, factor: &[T], diag_inv: &[T], x: 
 }
 
 /// `solver_H = M + Jᵀ s″ J`, lower triangle.
-pub(crate) fn hessian<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub(crate) fn hessian<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let stride = m.size.nvpad;
     for i in 0..m.size.nv {
         let row = &mut d.solver_H[i * stride..][..=i];
@@ -69,7 +72,8 @@ pub(crate) fn hessian<T: Scalar>(m: &Model<T>, d: &mut Data<T>) {
 
 // CPU only: tiles take row by row.
 /// Adds the rows of a group that are in the quadratic zone.
-fn hessian_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, first: usize, n: usize) {
+#[inline(always)]
+fn hessian_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, first: usize, n: usize) {
     // rows that count, four at a time: one pass over the triangle for all four
     let mut active = [0; 4];
     let mut count = 0;
@@ -93,7 +97,8 @@ fn hessian_rows<T: Scalar>(m: &Model<T>, d: &mut Data<T>, first: usize, n: usize
 }
 
 /// Adds an elliptic contact in the middle zone.
-fn hessian_cone<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) {
+#[inline(always)]
+fn hessian_cone<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, n: usize) {
     let cone = Cone::new(d, e);
     let mut x = [T::zero(); 6];
     x[..n].copy_from_slice(&d.efc_Jaref[e..e + n]);
@@ -109,7 +114,7 @@ fn hessian_cone<T: Scalar>(m: &Model<T>, d: &mut Data<T>, e: usize, n: usize) {
 #[inline(always)]
 fn hessian_add<T: Scalar, const R: usize>(
     m: &Model<T>,
-    d: &mut Data<T>,
+    d: &mut World<T>,
     first: usize,
     rows: [usize; R],
     block: Option<&[[T; 6]; 6]>,
@@ -141,6 +146,7 @@ fn hessian_add<T: Scalar, const R: usize>(
 }
 
 /// `H = Lᵀ D L` in place, from the last dof to the first: no entry fills in on a kinematic tree. The diagonal becomes `1/D`.
+#[inline(always)]
 pub(crate) fn factor<T: Scalar>(h: &mut [T], nv: usize, stride: usize) {
     for i in (0..nv).rev() {
         let (above, row) = h.split_at_mut(i * stride);
@@ -164,6 +170,7 @@ pub(crate) fn factor<T: Scalar>(h: &mut [T], nv: usize, stride: usize) {
 }
 
 /// `x = H⁻¹ x` from the factor.
+#[inline(always)]
 pub(crate) fn solve<T: Scalar>(h: &[T], stride: usize, x: &mut [T]) {
     let nv = x.len();
     for i in (0..nv).rev() {

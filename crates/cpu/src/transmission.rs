@@ -1,13 +1,14 @@
 //! Stage `transmission`: fixed tendons, actuator lengths and moment arms. Twin: `shaders/transmission.wgsl`.
 
-use crate::Real;
 use crate::kinematics::qpos_quat;
 use crate::math::{Vec3, quat_conj, quat_normalize, quat_rotate, quat_to_vel};
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::{jnt, trn};
-use kiloworld_layout::{Data, Model};
 
 /// Lengths and Jacobians of tendons, then of actuators (`mj_tendon`, `mj_transmission`).
-pub fn transmission<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn transmission<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for t in 0..m.size.ntendon {
         tendon_length(m, d, t);
     }
@@ -17,7 +18,8 @@ pub fn transmission<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Length of a fixed tendon: a linear combination of joint positions.
-fn tendon_length<T: Real>(m: &Model<T>, d: &mut Data<T>, t: usize) {
+#[inline(always)]
+fn tendon_length<T: Real>(m: &Model<T>, d: &mut World<T>, t: usize) {
     let nv = m.size.nv;
     for i in 0..nv {
         d.ten_J[t * nv + i] = T::zero();
@@ -33,7 +35,8 @@ fn tendon_length<T: Real>(m: &Model<T>, d: &mut Data<T>, t: usize) {
 }
 
 /// Length of an actuator and its moment arms.
-fn actuator_length<T: Real>(m: &Model<T>, d: &mut Data<T>, a: usize) {
+#[inline(always)]
+fn actuator_length<T: Real>(m: &Model<T>, d: &mut World<T>, a: usize) {
     let nv = m.size.nv;
     let id = m.actuator_trnid[2 * a] as usize;
     let gear = &m.actuator_gear[6 * a..6 * a + 6];

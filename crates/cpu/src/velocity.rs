@@ -1,13 +1,14 @@
 //! Stage `velocity`: body velocities, rates of the motion axes, tendon and actuator velocities. Twin: `shaders/velocity.wgsl`.
 
-use crate::Real;
 use crate::spatial::{add6, cross_motion, ld6, scale6, st6, zero6};
 use crate::transmission::actuator_dofs;
+use crate::{Real, World};
+use kiloworld_layout::Model;
 use kiloworld_layout::consts::jnt;
-use kiloworld_layout::{Data, Model};
 
 /// What follows from `qvel` (`mj_fwdVelocity`'s first part, `mj_comVel`).
-pub fn velocity<T: Real>(m: &Model<T>, d: &mut Data<T>) {
+#[inline(always)]
+pub fn velocity<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for level in 0..m.size.nlevel {
         for k in m.level_adr[level]..m.level_adr[level + 1] {
             body_velocity(m, d, m.level_body[k as usize] as usize);
@@ -22,7 +23,8 @@ pub fn velocity<T: Real>(m: &Model<T>, d: &mut Data<T>) {
 }
 
 /// Velocity of a body from its parent's, and the rates of its dofs' axes.
-fn body_velocity<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
+#[inline(always)]
+fn body_velocity<T: Real>(m: &Model<T>, d: &mut World<T>, b: usize) {
     let mut vel = if b == 0 { zero6() } else { ld6(&d.cvel, m.body_parentid[b] as usize) };
     for k in 0..m.body_jntnum[b] {
         let j = (m.body_jntadr[b] + k) as usize;
@@ -48,7 +50,8 @@ fn body_velocity<T: Real>(m: &Model<T>, d: &mut Data<T>, b: usize) {
 }
 
 /// Rate of a tendon's length.
-fn tendon_velocity<T: Real>(m: &Model<T>, d: &mut Data<T>, t: usize) {
+#[inline(always)]
+fn tendon_velocity<T: Real>(m: &Model<T>, d: &mut World<T>, t: usize) {
     let mut vel = T::zero();
     for k in 0..m.tendon_num[t] {
         let wrap = (m.tendon_adr[t] + k) as usize;
@@ -58,7 +61,8 @@ fn tendon_velocity<T: Real>(m: &Model<T>, d: &mut Data<T>, t: usize) {
 }
 
 /// Rate of an actuator's length.
-fn actuator_velocity<T: Real>(m: &Model<T>, d: &mut Data<T>, a: usize) {
+#[inline(always)]
+fn actuator_velocity<T: Real>(m: &Model<T>, d: &mut World<T>, a: usize) {
     let (first, n) = actuator_dofs(m, a);
     let mut vel = T::zero();
     for i in first..first + n {

@@ -1,7 +1,8 @@
 //! The table: one row a field, and what is made of it.
 //!
 //! `name: Buffer [dimension, columns…] Kind Stage "unit" "doc";` — the shape of one world's array (a field of a batch is
-//! `(nworld, dimension, columns…)`), `i32` or the scalar `T`, and the stage that writes it.
+//! `(nworld, dimension, columns…)`), its kind, and the stage that writes it. The kind is the scalar `T`, an integer a world
+//! `I`, or `i32`: an integer that is the same in all worlds that a SIMD register holds on the CPU.
 
 use crate::{Dim, Sizes, Stage, sizes::SizeName};
 
@@ -103,11 +104,42 @@ macro_rules! kind {
     ($of:ident, T) => {
         $of::F
     };
+    ($of:ident, I) => {
+        $of::I
+    };
     ($of:ident, i32, $e:expr) => {
+        $of::I($e)
+    };
+    ($of:ident, I, $e:expr) => {
         $of::I($e)
     };
     ($of:ident, T, $e:expr) => {
         $of::F($e)
+    };
+}
+
+/// `$e` where the kind is the one asked for.
+macro_rules! only {
+    (T, T, $e:expr) => {
+        Some($e)
+    };
+    (I, I, $e:expr) => {
+        Some($e)
+    };
+    ($want:ident, $kind:ident, $e:expr) => {
+        None
+    };
+}
+
+macro_rules! filled {
+    (i32, $n:expr, $zero:expr, $none:expr) => {
+        vec![0; $n]
+    };
+    (T, $n:expr, $zero:expr, $none:expr) => {
+        vec![$zero; $n]
+    };
+    (I, $n:expr, $zero:expr, $none:expr) => {
+        vec![$none; $n]
     };
 }
 
@@ -149,10 +181,11 @@ macro_rules! fields {
             $(#[doc = concat!($mdoc, " [", $munit, "]")] pub $mname: Vec<$mkind>,)*
         }
 
-        /// The arrays of one world. Field names, shapes and meaning: see [`Field::TABLE`].
+        /// The arrays of one world, or of the worlds that the lanes of `T` and `I` stand for. Field names, shapes and meaning:
+        /// see [`Field::TABLE`].
         #[derive(Clone, Debug, Default, PartialEq)]
         #[allow(non_snake_case, reason = "efc_J is MuJoCo's name")]
-        pub struct Data<T> {
+        pub struct Data<T, I = i32> {
             $(#[doc = concat!($ddoc, " [", $dunit, "]")] pub $dname: Vec<$dkind>,)*
         }
 
@@ -165,6 +198,37 @@ macro_rules! fields {
             /// A field of the model, mutably; `None` for a field of [`Data`].
             pub fn get_mut(&mut self, field: Field) -> Option<SliceMut<'_, T>> {
                 match field { $(Field::$mname => Some(kind!(SliceMut, $mkind, &mut self.$mname)),)* _ => None }
+            }
+        }
+
+        impl<T: Copy, I: Copy> Data<T, I> {
+            /// Worlds of these sizes with every real `zero` and every integer of a world `none`.
+            pub fn filled(size: &Sizes, zero: T, none: I) -> Self {
+                Self { $($dname: filled!($dkind, Field::$dname.info().len(size), zero, none),)* }
+            }
+
+            /// A field of reals; `None` for any other.
+            #[inline]
+            pub fn reals(&self, field: Field) -> Option<&Vec<T>> {
+                match field { $(Field::$dname => only!(T, $dkind, &self.$dname),)* _ => None }
+            }
+
+            /// A field of reals, mutably; `None` for any other.
+            #[inline]
+            pub fn reals_mut(&mut self, field: Field) -> Option<&mut Vec<T>> {
+                match field { $(Field::$dname => only!(T, $dkind, &mut self.$dname),)* _ => None }
+            }
+
+            /// A field of integers a world; `None` for any other.
+            #[inline]
+            pub fn ints(&self, field: Field) -> Option<&Vec<I>> {
+                match field { $(Field::$dname => only!(I, $dkind, &self.$dname),)* _ => None }
+            }
+
+            /// A field of integers a world, mutably; `None` for any other.
+            #[inline]
+            pub fn ints_mut(&mut self, field: Field) -> Option<&mut Vec<I>> {
+                match field { $(Field::$dname => only!(I, $dkind, &mut self.$dname),)* _ => None }
             }
         }
 
@@ -423,7 +487,7 @@ fields! {
         mocap_quat: State [nmocap, 4] T Load "1" "mocap orientations";
 
         // Status
-        eq_active: Status [neq] i32 Load "" "equality constraint is on";
+        eq_active: Status [neq] I Load "" "equality constraint is on";
 
         // Work
         xpos: Work [nbody, 3] T Kinematics "m" "body frame, world";
@@ -499,7 +563,7 @@ fields! {
         // Status
         contact_dim: Status [nconmax] i32 Collision "" "contact dimensions";
         contact_geom: Status [nconmax, 2] i32 Collision "" "the geoms";
-        contact_exclude: Status [nconmax] i32 Collision "" "0: pushes, 1: in the gap";
+        contact_exclude: Status [nconmax] I Collision "" "0: pushes, 1: in the gap";
         contact_efc_address: Status [nconmax] i32 Constraint "" "first row, -1: none";
         eq_efc_address: Status [neq] i32 Constraint "" "first row of an equality constraint, -1: none";
 
@@ -523,6 +587,12 @@ fields! {
         efc_A: Efc [njdual, 6] T Solver "1/kg" "entries of J M⁻¹ Jᵀ: the row's own, then its pyramid partner's; or a row of an elliptic contact's block";
 
         // Scratch
+        contact_on: Scratch [nconmax] I Collision "" "1 in a world that has the contact of the slot";
+        efc_on: Scratch [njmax] I Constraint "" "1 in a world that has the row of the slot; in others the row is zero";
+        slot_ncon: Scratch [1] i32 Collision "" "contact slots in use: in some world of the register";
+        slot_ne: Scratch [1] i32 Constraint "" "row slots in use: equality; those of contacts and limits that a world lacks are zero there";
+        slot_nf: Scratch [1] i32 Constraint "" "row slots in use: friction loss";
+        slot_nefc: Scratch [1] i32 Constraint "" "row slots in use: all";
         efc_J_rownnz: Scratch [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
         efc_J_colind: Scratch [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last; rows of one object share one list";
         solver_Jc: Scratch [njmax, nvpad] T Solver "1, m" "the nonzeros of efc_J, row by row";
@@ -532,17 +602,17 @@ fields! {
         // Status
         efc_type: Status [njmax] i32 Constraint "" "mjtConstraint";
         efc_id: Status [njmax] i32 Constraint "" "object of the row: equality, dof, joint, tendon or contact";
-        efc_state: Status [njmax] i32 Solver "" "mjtConstraintState";
-        ncon: Status [1] i32 Collision "" "contacts";
-        ncon_need: Status [1] i32 Collision "" "contacts found, held or not; the largest since reset";
-        ne: Status [1] i32 Constraint "" "equality rows";
-        nf: Status [1] i32 Constraint "" "friction loss rows";
-        nl: Status [1] i32 Constraint "" "limit rows";
-        nefc: Status [1] i32 Constraint "" "rows";
-        nefc_need: Status [1] i32 Constraint "" "rows wanted, held or not; the largest since reset";
-        solver_niter: Status [1] i32 Solver "" "solver iterations";
-        noslip_niter: Status [1] i32 Noslip "" "noslip iterations";
-        status: Status [1] i32 Integrate "" "bits of consts::status";
+        efc_state: Status [njmax] I Solver "" "mjtConstraintState";
+        ncon: Status [1] I Collision "" "contacts";
+        ncon_need: Status [1] I Collision "" "contacts found, held or not; the largest since reset";
+        ne: Status [1] I Constraint "" "equality rows";
+        nf: Status [1] I Constraint "" "friction loss rows";
+        nl: Status [1] I Constraint "" "limit rows";
+        nefc: Status [1] I Constraint "" "rows";
+        nefc_need: Status [1] I Constraint "" "rows wanted, held or not; the largest since reset";
+        solver_niter: Status [1] I Solver "" "solver iterations";
+        noslip_niter: Status [1] I Noslip "" "noslip iterations";
+        status: Status [1] I Integrate "" "bits of consts::status";
     }
 }
 
@@ -602,20 +672,9 @@ impl<T: Copy> Model<T> {
     }
 }
 
-impl<T: Clone> Data<T> {
+impl<T: Copy> Data<T> {
     /// A world of these sizes with every real set to `zero` and every integer to 0.
-    pub fn new(size: &Sizes, zero: &T) -> Self
-    where
-        T: Default,
-    {
-        let mut out = Self::default();
-        for info in Field::TABLE.iter().filter(|f| !f.is_model()) {
-            match out.get_mut(info.field) {
-                Some(SliceMut::I(v)) => v.resize(info.len(size), 0),
-                Some(SliceMut::F(v)) => v.resize(info.len(size), zero.clone()),
-                None => unreachable!("a row that is not a model's is a world's"),
-            }
-        }
-        out
+    pub fn new(size: &Sizes, zero: &T) -> Self {
+        Self::filled(size, *zero, 0)
     }
 }

@@ -147,6 +147,10 @@ pub struct Opt {
     /// true: exactly `iterations` solver iterations with converged worlds masked, the same on CPU and GPU;
     /// false: stop at `tolerance`, as MuJoCo does
     pub fixed_iterations: bool,
+    /// contacts that a world may have, where `Sizes::nconmax` counts slots that several worlds share
+    pub world_ncon: usize,
+    /// constraint rows that a world may have, where `Sizes::njmax` counts slots that several worlds share
+    pub world_nefc: usize,
 }
 
 impl Default for Opt {
@@ -164,6 +168,8 @@ impl Default for Opt {
             enableflags: 0,
             disableactuator: 0,
             fixed_iterations: false,
+            world_ncon: usize::MAX,
+            world_nefc: usize::MAX,
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Positions and orientations: every form in which a file can write them, to a unit quaternion.
 
-use kiloworld_cpu::math::{Quat, Vec3, axis_angle_to_quat, quat_conj, quat_mul, quat_rotate};
+use kiloworld_cpu::math::{Mat3, Quat, Vec3, axis_angle_to_quat, quat_conj, quat_mul, quat_rotate};
 use kiloworld_layout::consts::MINVAL;
 use kiloworld_mjcf::spec::{Compiler, Orientation};
-use nalgebra::Matrix3;
 
 /// A frame in another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +75,7 @@ pub(crate) fn quat(o: Option<&Orientation>, c: &Compiler) -> Result<Quat<f64>, S
             let x = unit(Vec3::new(a[0], a[1], a[2])).ok_or("the x axis has length 0")?;
             let y = Vec3::new(a[3], a[4], a[5]);
             let y = unit(y - x * x.dot(&y)).ok_or("the y axis is 0 or parallel to the x axis")?;
-            Ok(mat_to_quat(&Matrix3::from_columns(&[x, y, x.cross(&y)])))
+            Ok(mat_to_quat(&Mat3::from_columns(&[x, y, x.cross(&y)])))
         }
         Some(&Orientation::ZAxis(z)) => z_to(Vec3::from(z)).ok_or_else(|| "the z axis has length 0".into()),
     }
@@ -88,11 +87,11 @@ pub(crate) fn z_to(v: Vec3<f64>) -> Option<Quat<f64>> {
     let axis = Vec3::z().cross(&v);
     let sin = axis.norm();
     let axis = unit(axis).unwrap_or_else(Vec3::x);
-    Some(axis_angle_to_quat(axis, sin.atan2(v.z)))
+    Some(axis_angle_to_quat(axis, sin.atan2(v[2])))
 }
 
 /// The unit quaternion of a rotation matrix: the largest component is found from the diagonal, and is positive.
-pub(crate) fn mat_to_quat(m: &Matrix3<f64>) -> Quat<f64> {
+pub(crate) fn mat_to_quat(m: &Mat3<f64>) -> Quat<f64> {
     let (xx, yy, zz) = (m[(0, 0)], m[(1, 1)], m[(2, 2)]);
     let (x, y, z) = (m[(2, 1)] - m[(1, 2)], m[(0, 2)] - m[(2, 0)], m[(1, 0)] - m[(0, 1)]);
     let (xy, xz, yz) = (m[(0, 1)] + m[(1, 0)], m[(0, 2)] + m[(2, 0)], m[(1, 2)] + m[(2, 1)]);

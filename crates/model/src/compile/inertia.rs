@@ -3,10 +3,9 @@
 use super::Compiler;
 use super::frame::{self, IDENTITY, Pose};
 use super::geom::Shape;
-use kiloworld_cpu::math::{Quat, Vec3, quat_mul, quat_to_mat, st3, st4};
+use kiloworld_cpu::math::{Mat3, Quat, Vec3, quat_mul, quat_to_mat, st3, st4};
 use kiloworld_layout::consts::MINVAL;
 use kiloworld_mjcf::spec::{GeomKind, InertiaFromGeom, Inertial};
-use nalgebra::Matrix3;
 
 /// Mass, centre of mass, principal axes and principal inertia of a body.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +65,10 @@ fn check(c: &mut Compiler<'_>, b: usize, lump: &mut Lump) {
         if c.spec.compiler.balanceinertia {
             lump.inertia = Vec3::repeat(i.sum() / 3.0);
         } else if missing > ROUNDING * i.max() {
-            let text =
-                format!("no body has the principal inertia {} {} {}: one exceeds the sum of the others", i.x, i.y, i.z);
+            let text = format!(
+                "no body has the principal inertia {} {} {}: one exceeds the sum of the others",
+                i[0], i[1], i[2]
+            );
             c.error(span, text, "correct the inertia, or set compiler/balanceinertia=\"true\"");
         }
     }
@@ -111,7 +112,7 @@ fn from_geoms(c: &mut Compiler<'_>, b: usize) -> Option<Lump> {
         _ => {
             let mass: f64 = chosen.iter().map(|s| s.mass).sum();
             let pos = chosen.iter().map(|s| s.pose.pos * s.mass).sum::<Vec3<f64>>() / mass;
-            let about = chosen.iter().map(|s| s.about(pos)).sum::<Matrix3<f64>>();
+            let about = chosen.iter().map(|s| s.about(pos)).sum::<Mat3<f64>>();
             let (quat, inertia) = principal(&about);
             Some(Lump { mass, frame: Pose { pos, quat }, inertia })
         }
@@ -120,17 +121,17 @@ fn from_geoms(c: &mut Compiler<'_>, b: usize) -> Option<Lump> {
 
 impl Shape {
     /// The inertia about a point of the body frame, along the axes of the body frame.
-    fn about(&self, point: Vec3<f64>) -> Matrix3<f64> {
+    fn about(&self, point: Vec3<f64>) -> Mat3<f64> {
         let r = quat_to_mat(self.pose.quat);
         let d = self.pose.pos - point;
-        let shift = Matrix3::identity() * d.norm_squared() - d * d.transpose();
-        r * Matrix3::from_diagonal(&self.inertia) * r.transpose() + shift * self.mass
+        let shift = Mat3::identity() * d.norm_squared() - d.outer(&d);
+        r * Mat3::from_diagonal(&self.inertia) * r.transpose() + shift * self.mass
     }
 }
 
 /// The matrix with these entries: xx, yy, zz, xy, xz, yz.
-fn symmetric(f: &[f64; 6]) -> Matrix3<f64> {
-    Matrix3::new(f[0], f[3], f[4], f[3], f[1], f[5], f[4], f[5], f[2])
+fn symmetric(f: &[f64; 6]) -> Mat3<f64> {
+    Mat3::new(f[0], f[3], f[4], f[3], f[1], f[5], f[4], f[5], f[2])
 }
 
 /// Principal axes as a quaternion, and the principal values, largest first, of a symmetric matrix.
@@ -139,8 +140,8 @@ fn symmetric(f: &[f64; 6]) -> Matrix3<f64> {
 /// that do, until none counts; then quarter turns sort the axes. That path fixes the signs of the axes, as in MuJoCo, whose
 /// thresholds (measured on `mju_eig3`) and choices in ties (measured on files) are the ones below; they matter where principal
 /// values coincide and in symmetric bodies.
-pub(crate) fn principal(a: &Matrix3<f64>) -> (Quat<f64>, Vec3<f64>) {
-    let scale = a.amax();
+pub(crate) fn principal(a: &Mat3<f64>) -> (Quat<f64>, Vec3<f64>) {
+    let scale = a.as_slice().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
     let (off, apart) = (4e-15 * scale, 1e-12 * scale);
     let mut q = IDENTITY;
     let turn = |q: Quat<f64>, axis: usize, half_sin: f64| {
@@ -151,7 +152,7 @@ pub(crate) fn principal(a: &Matrix3<f64>) -> (Quat<f64>, Vec3<f64>) {
     };
     let diagonal = |q: Quat<f64>| {
         let r = quat_to_mat(q);
-        r.transpose() * a * r
+        r.transpose() * *a * r
     };
     let mut d = *a;
     for _ in 0..SWEEPS {
@@ -178,7 +179,7 @@ pub(crate) fn principal(a: &Matrix3<f64>) -> (Quat<f64>, Vec3<f64>) {
     let mut values = Vec3::new(d[(0, 0)], d[(1, 1)], d[(2, 2)]);
     for i in [0, 1, 0] {
         if values[i] + apart < values[i + 1] {
-            values.swap_rows(i, i + 1);
+            (values[i], values[i + 1]) = (values[i + 1], values[i]);
             q = turn(q, (i + 2) % 3, std::f64::consts::FRAC_1_SQRT_2);
         }
     }

@@ -217,11 +217,11 @@ fn statistics(c: &mut Compiler<'_>, d: &Data<f64>) {
     let meaninertia = mean(m.dof_M0.iter().sum(), m.size.nv, 1.0);
     let (low, high) = bounding_box(m, d);
     let (mut extent, mut center) = (2.0, Vec3::zeros());
-    if low.x <= high.x {
+    if low[0] <= high[0] {
         center = (low + high) / 2.0;
     }
     // only the x axis is asked, as in MuJoCo
-    if low.x < high.x {
+    if low[0] < high[0] {
         extent = (high - low).max().max(SMALLEST);
     }
     let extent = f64::max(extent, 2.0 * meansize);
@@ -257,8 +257,8 @@ fn body_sizes(m: &Model<f64>, d: &Data<f64>) -> Vec<f64> {
 fn bounding_box(m: &Model<f64>, d: &Data<f64>) -> (Vec3<f64>, Vec3<f64>) {
     let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
     let mut add = |point: Vec3<f64>, radius: f64| {
-        low = low.inf(&point.add_scalar(-radius));
-        high = high.sup(&point.add_scalar(radius));
+        low = low.inf(&(point - Vec3::repeat(radius)));
+        high = high.sup(&(point + Vec3::repeat(radius)));
     };
     for b in 1..m.size.nbody {
         add(ld3(&d.xpos, b), 0.0);

@@ -1,0 +1,76 @@
+//! Stages compiled for a type of number, and for the processor instructions that it stands for.
+// CPU only: what pipelines are on the GPU.
+#![allow(unsafe_code, reason = "calls of functions compiled for instructions that the type's owner has found")]
+
+use crate::{Real, World};
+use kiloworld_layout::{Call, Model, Stage};
+
+/// A number that the stages are compiled for.
+pub trait Compiled: Real {
+    /// True where this processor has the instructions.
+    fn available() -> bool;
+    /// Runs one entry of the step's list on the worlds that the number stands for.
+    ///
+    /// Only where [`Compiled::available`].
+    fn run(call: Call, m: &Model<Self>, d: &mut World<Self>);
+}
+
+/// A function a stage, so that each is optimised as a whole and no larger than it is.
+macro_rules! compiled {
+    ($module:ident, $t:ty, $available:expr $(, $feature:literal)?) => {
+        mod $module {
+            use super::*;
+            compiled!(@stages $t, [$($feature)?], kinematics::kinematics, kinematics::com_pos, transmission::transmission,
+                inertia::inertia, collision::collision, constraint::constraint, velocity::velocity, passive::passive, bias::bias,
+                reference::reference, actuation::actuation, acceleration::acceleration, solver::solver, noslip::noslip);
+
+            $(#[target_feature(enable = $feature)])?
+            fn integrate(m: &Model<$t>, d: &mut World<$t>, sub: u32) {
+                crate::integrate::integrate(m, d, sub);
+            }
+
+            impl Compiled for $t {
+                fn available() -> bool {
+                    $available
+                }
+                fn run(call: Call, m: &Model<Self>, d: &mut World<Self>) {
+                    assert!(Self::available(), "this processor lacks the instructions");
+                    #[allow(unused_unsafe, reason = "without special instructions the functions are safe")]
+                    // SAFETY: the instructions are there
+                    unsafe {
+                        match call.stage {
+                            Stage::Load => {}
+                            Stage::Kinematics => kinematics(m, d),
+                            Stage::ComPos => com_pos(m, d),
+                            Stage::Transmission => transmission(m, d),
+                            Stage::Inertia => inertia(m, d),
+                            Stage::Collision => collision(m, d),
+                            Stage::Constraint => constraint(m, d),
+                            Stage::Velocity => velocity(m, d),
+                            Stage::Passive => passive(m, d),
+                            Stage::Bias => bias(m, d),
+                            Stage::Reference => reference(m, d),
+                            Stage::Actuation => actuation(m, d),
+                            Stage::Acceleration => acceleration(m, d),
+                            Stage::Solver => solver(m, d),
+                            Stage::Noslip => noslip(m, d),
+                            Stage::Integrate => integrate(m, d, call.sub),
+                        }
+                    }
+                }
+            }
+        }
+    };
+    (@stages $t:ty, $feature:tt, $($file:ident :: $stage:ident),*) => {
+        $(compiled!(@stage $t, $feature, $file, $stage);)*
+    };
+    (@stage $t:ty, [$($feature:literal)?], $file:ident, $stage:ident) => {
+        $(#[target_feature(enable = $feature)])?
+        fn $stage(m: &Model<$t>, d: &mut World<$t>) {
+            crate::$file::$stage(m, d);
+        }
+    };
+}
+
+compiled!(double, f64, true);
+compiled!(single, f32, true);
