@@ -142,6 +142,8 @@ impl Golden {
             enableflags: opt_int("enableflags"),
             disableactuator: opt_int("disableactuator"),
             fixed_iterations: false,
+            world_ncon: usize::MAX,
+            world_nefc: usize::MAX,
         };
         let mut m = Model { size, opt, ..Model::default() };
         for info in Field::TABLE.iter().filter(|f| f.is_model()) {

@@ -35,6 +35,8 @@ pub(crate) fn options(c: &mut Compiler<'_>) {
         enableflags: enabled(&o.flags),
         disableactuator: o.actuatorgroupdisable.cast_signed(),
         fixed_iterations: false,
+        world_ncon: usize::MAX,
+        world_nefc: usize::MAX,
     };
     let m = &mut c.m;
     m.opt_timestep = vec![o.timestep];
