@@ -4,8 +4,7 @@
 //! of the rows' quadratics where `mu N + T ≤ 0` (the force is in the cone), and `½ Dm (N - mu T)²` between; `mu` and the rows'
 //! `efc_D` are coupled so that value and slope are continuous.
 
-use crate::{Scalar, World};
-use kiloworld_layout::consts::state;
+use crate::{Mask, Real, World};
 
 /// Parameters of a contact.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +21,18 @@ pub struct Cone<T> {
     pub middle: T,
 }
 
-impl<T: Scalar> Cone<T> {
+/// The worlds in each zone.
+#[derive(Clone, Copy, Debug)]
+pub struct Zones<M> {
+    /// no force
+    pub satisfied: M,
+    /// every row on its own
+    pub quadratic: M,
+    /// on the cone
+    pub middle: M,
+}
+
+impl<T: Real> Cone<T> {
     /// The contact whose first row is `e`.
     #[inline(always)]
     pub fn new(d: &World<T>, e: usize) -> Self {
@@ -47,75 +57,75 @@ impl<T: Scalar> Cone<T> {
         out[..self.dim].copy_from_slice(&a[e..e + self.dim]);
         out
     }
+
+    /// The zones of a residual.
+    #[inline(always)]
+    pub fn zones(&self, x: &[T; 6]) -> Zones<T::Mask> {
+        let (n, _, t) = cone_point(self, x);
+        cone_zone(self.mu, n, t)
+    }
 }
 
 /// `(N, U, T)` of a residual.
 #[inline(always)]
-fn cone_point<T: Scalar>(cone: &Cone<T>, x: &[T; 6]) -> (T, [T; 6], T) {
+fn cone_point<T: Real>(cone: &Cone<T>, x: &[T; 6]) -> (T, [T; 6], T) {
     let mut u = [T::zero(); 6];
     let mut uu = T::zero();
-    for j in 1..6 {
+    for j in 1..cone.dim {
         u[j] = cone.scale[j] * x[j];
         uu += u[j] * u[j];
     }
     (cone.mu * x[0], u, uu.sqrt())
 }
 
-/// The zone of `(N, T)`, as `mjtConstraintState`.
+/// The zone of `(N, T)`.
 #[inline(always)]
-pub fn cone_zone<T: Scalar>(mu: T, n: T, t: T) -> i32 {
-    if n >= mu * t {
-        state::SATISFIED
-    } else if mu * n + t <= T::zero() {
-        state::QUADRATIC
-    } else {
-        state::CONE
-    }
+pub fn cone_zone<T: Real>(mu: T, n: T, t: T) -> Zones<T::Mask> {
+    let satisfied = n.ge(mu * t);
+    let quadratic = (mu * n + t).le(T::zero()) & !satisfied;
+    Zones { satisfied, quadratic, middle: !(satisfied | quadratic) }
 }
 
 /// The cost of a residual.
 #[inline(always)]
-pub fn cone_cost<T: Scalar>(cone: &Cone<T>, x: &[T; 6]) -> T {
+pub fn cone_cost<T: Real>(cone: &Cone<T>, x: &[T; 6]) -> T {
     let (n, _, t) = cone_point(cone, x);
-    match cone_zone(cone.mu, n, t) {
-        state::SATISFIED => T::zero(),
-        state::QUADRATIC => {
-            let mut sum = T::zero();
-            for j in 0..6 {
-                sum += cone.stiffness[j] * x[j] * x[j];
-            }
-            sum * T::r(0.5)
-        }
-        _ => {
-            let g = n - cone.mu * t;
-            cone.middle * g * g * T::r(0.5)
-        }
+    let zones = cone_zone(cone.mu, n, t);
+    let mut sum = T::zero();
+    for j in 0..cone.dim {
+        sum += cone.stiffness[j] * x[j] * x[j];
     }
+    let g = n - cone.mu * t;
+    let cost = T::select(zones.quadratic, sum, cone.middle * g * g) * T::r(0.5);
+    T::select(zones.satisfied, T::zero(), cost)
 }
 
-/// The force, minus the gradient of the cost, and the zone.
+/// The force: minus the gradient of the cost.
 #[inline(always)]
-pub fn cone_force<T: Scalar>(cone: &Cone<T>, x: &[T; 6]) -> ([T; 6], i32) {
+pub fn cone_force<T: Real>(cone: &Cone<T>, x: &[T; 6]) -> [T; 6] {
     let (n, u, t) = cone_point(cone, x);
-    let zone = cone_zone(cone.mu, n, t);
+    let zones = cone_zone(cone.mu, n, t);
     let mut force = [T::zero(); 6];
-    if zone == state::QUADRATIC {
-        for j in 0..6 {
-            force[j] = -cone.stiffness[j] * x[j];
-        }
-    } else if zone == state::CONE {
+    if zones.satisfied.all() {
+        return force;
+    }
+    for j in 0..cone.dim {
+        force[j] = T::select(zones.quadratic, -cone.stiffness[j] * x[j], T::zero());
+    }
+    if zones.middle.any() {
         let normal = -cone.middle * (n - cone.mu * t) * cone.mu;
-        force[0] = normal;
-        for j in 1..6 {
-            force[j] = -normal / t * u[j] * cone.scale[j];
+        force[0] = T::select(zones.middle, normal, force[0]);
+        let tangent = -normal / t;
+        for j in 1..cone.dim {
+            force[j] = T::select(zones.middle, tangent * u[j] * cone.scale[j], force[j]);
         }
     }
-    (force, zone)
+    force
 }
 
 /// The curvature of the cost in the middle zone.
 #[inline(always)]
-pub fn cone_hessian<T: Scalar>(cone: &Cone<T>, x: &[T; 6]) -> [[T; 6]; 6] {
+pub fn cone_hessian<T: Real>(cone: &Cone<T>, x: &[T; 6]) -> [[T; 6]; 6] {
     let (n, u, t) = cone_point(cone, x);
     let inv = T::one() / t;
     let mu = cone.mu;
@@ -141,32 +151,33 @@ pub fn cone_hessian<T: Scalar>(cone: &Cone<T>, x: &[T; 6]) -> [[T; 6]; 6] {
 
 /// First and second derivative of the cost of `x + a v` with respect to `a`, at `a = 0`.
 #[inline(always)]
-pub fn cone_line<T: Scalar>(cone: &Cone<T>, x: &[T; 6], v: &[T; 6]) -> (T, T) {
+pub fn cone_line<T: Real>(cone: &Cone<T>, x: &[T; 6], v: &[T; 6]) -> (T, T) {
     let (n, u, t) = cone_point(cone, x);
-    match cone_zone(cone.mu, n, t) {
-        state::SATISFIED => (T::zero(), T::zero()),
-        state::QUADRATIC => {
-            let (mut p, mut h) = (T::zero(), T::zero());
-            for j in 0..6 {
-                let dv = cone.stiffness[j] * v[j];
-                p += dv * x[j];
-                h += dv * v[j];
-            }
-            (p, h)
+    let zones = cone_zone(cone.mu, n, t);
+    let (mut p, mut h) = (T::zero(), T::zero());
+    if zones.quadratic.any() {
+        for j in 0..cone.dim {
+            let dv = cone.stiffness[j] * v[j];
+            p += dv * x[j];
+            h += dv * v[j];
         }
-        _ => {
-            let (mut uv, mut vv) = (T::zero(), T::zero());
-            for j in 1..6 {
-                let w = cone.scale[j] * v[j];
-                uv += u[j] * w;
-                vv += w * w;
-            }
-            let g = n - cone.mu * t;
-            let t1 = uv / t;
-            // the square of a perpendicular part: not below 0 but for rounding
-            let t2 = (vv - t1 * t1).max(T::zero()) / t;
-            let g1 = cone.mu * (v[0] - t1);
-            (cone.middle * g * g1, cone.middle * (g1 * g1 - cone.mu * g * t2))
-        }
+        p = T::select(zones.quadratic, p, T::zero());
+        h = T::select(zones.quadratic, h, T::zero());
     }
+    if zones.middle.any() {
+        let (mut uv, mut vv) = (T::zero(), T::zero());
+        for j in 1..cone.dim {
+            let w = cone.scale[j] * v[j];
+            uv += u[j] * w;
+            vv += w * w;
+        }
+        let g = n - cone.mu * t;
+        let t1 = uv / t;
+        // the square of a perpendicular part: not below 0 but for rounding
+        let t2 = (vv - t1 * t1).max(T::zero()) / t;
+        let g1 = cone.mu * (v[0] - t1);
+        p = T::select(zones.middle, cone.middle * g * g1, p);
+        h = T::select(zones.middle, cone.middle * (g1 * g1 - cone.mu * g * t2), h);
+    }
+    (p, h)
 }

@@ -4,17 +4,17 @@
 //! The dual cost is `½ fᵀ (A + R) f + fᵀ (J qacc_smooth - aref)` with `A = J M⁻¹ Jᵀ`. `A` is not formed: `qacc` follows the
 //! forces (`qacc = qacc_smooth + M⁻¹ Jᵀ f`), so a row's residual is `J qacc - aref + R f` and costs one row of J.
 
-use crate::rows::{dot, rows_mul_t};
+use crate::rows::{choice, dot, rows_mul_t};
 use crate::solver_matrix::solve_m;
-use crate::{Scalar, World};
+use crate::{Ints, Mask, Real, Scalar, World};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, cnstr, state};
 
 /// Fills `efc_Y` and `efc_A`.
 #[inline(always)]
-pub(crate) fn dual_init<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
+pub(crate) fn dual_init<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let (nv, stride) = (m.size.nv, m.size.nvpad);
-    let nefc = d.nefc[0] as usize;
+    let nefc = d.slot_nefc[0] as usize;
     for e in 0..nefc {
         let row = &mut d.efc_Y[e * stride..][..stride];
         row.copy_from_slice(&d.efc_J[e * stride..][..stride]);
@@ -34,7 +34,7 @@ pub(crate) fn dual_init<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
 
 /// Rows that are treated together from row `e` on: an elliptic contact, two opposite edges of a pyramid, or one row.
 #[inline(always)]
-pub(crate) fn block_size<T: Scalar>(d: &World<T>, e: usize) -> usize {
+pub(crate) fn block_size<T: Real>(d: &World<T>, e: usize) -> usize {
     match d.efc_type[e] {
         cnstr::CONTACT_ELLIPTIC => d.contact_dim[d.efc_id[e] as usize] as usize,
         cnstr::CONTACT_PYRAMIDAL => 2,
@@ -44,17 +44,17 @@ pub(crate) fn block_size<T: Scalar>(d: &World<T>, e: usize) -> usize {
 
 /// `J qacc - aref` of a row: its residual without the regularizer.
 #[inline(always)]
-pub(crate) fn dual_residual<T: Scalar>(m: &Model<T>, d: &World<T>, e: usize) -> T {
+pub(crate) fn dual_residual<T: Real>(m: &Model<T>, d: &World<T>, e: usize) -> T {
     let stride = m.size.nvpad;
     dot(&d.efc_J[e * stride..][..m.size.nv], &d.qacc) - d.efc_aref[e]
 }
 
-/// Sets a row's force and lets `qacc` follow.
+/// Sets a row's force and lets `qacc` follow, in the worlds of the mask.
 #[inline(always)]
-pub(crate) fn dual_set<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, force: T) {
-    let change = force - d.efc_force[e];
-    if change != T::zero() {
-        d.efc_force[e] = force;
+pub(crate) fn dual_set<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, force: T, mask: T::Mask) {
+    let change = T::select(mask, force - d.efc_force[e], T::zero());
+    if !change.same(T::zero()).all() {
+        d.efc_force[e] = T::select(mask, force, d.efc_force[e]);
         let row = &d.efc_Y[e * m.size.nvpad..][..m.size.nv];
         d.qacc.iter_mut().zip(row).for_each(|(a, y)| *a += change * *y);
     }
@@ -62,9 +62,9 @@ pub(crate) fn dual_set<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, forc
 
 /// `qacc = qacc_smooth + M⁻¹ Jᵀ efc_force`, from `efc_Y`.
 #[inline(always)]
-pub(crate) fn dual_qacc<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
+pub(crate) fn dual_qacc<T: Real>(m: &Model<T>, d: &mut World<T>) {
     d.qacc.copy_from_slice(&d.qacc_smooth);
-    for e in 0..d.nefc[0] as usize {
+    for e in 0..d.slot_nefc[0] as usize {
         let f = d.efc_force[e];
         let row = &d.efc_Y[e * m.size.nvpad..][..m.size.nv];
         d.qacc.iter_mut().zip(row).for_each(|(a, y)| *a += f * *y);
@@ -73,7 +73,7 @@ pub(crate) fn dual_qacc<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
 
 /// What the change of a block's forces does to the dual cost: `½ Δᵀ A Δ + Δᵀ res`, with `a` and `res` before the change.
 #[inline(always)]
-pub(crate) fn dual_change<T: Scalar, const N: usize>(a: &[[T; N]; N], res: &[T; N], delta: &[T; N]) -> T {
+pub(crate) fn dual_change<T: Real, const N: usize>(a: &[[T; N]; N], res: &[T; N], delta: &[T; N]) -> T {
     let mut sum = T::zero();
     for i in 0..N {
         let mut row = T::zero();
@@ -88,13 +88,7 @@ pub(crate) fn dual_change<T: Scalar, const N: usize>(a: &[[T; N]; N], res: &[T; 
 /// The friction forces of an elliptic contact under a fixed normal force: minimizes `½ xᵀ A x + bᵀ x` over
 /// `Σ (x_j / friction_j)² ≤ radius²`; entries from `n` on are 0 and stay 0.
 #[inline(always)]
-pub(crate) fn friction_problem<T: Scalar>(
-    n: usize,
-    a: &[[T; 5]; 5],
-    b: &[T; 5],
-    friction: &[T; 5],
-    radius: T,
-) -> [T; 5] {
+fn friction_problem<T: Scalar>(n: usize, a: &[[T; 5]; 5], b: &[T; 5], friction: &[T; 5], radius: T) -> [T; 5] {
     // y = x / friction turns the ellipsoid into a ball
     let mut ball = [[T::zero(); 5]; 5];
     let mut rhs = [T::zero(); 5];
@@ -188,20 +182,39 @@ fn small_solve<T: Scalar>(n: usize, a: &[[T; 5]; 5], b: &[T; 5]) -> [T; 5] {
     x
 }
 
+// CPU only: a world has its own on the GPU.
+/// `friction_problem`, world by world, in the worlds of the mask; no force in others.
+#[inline(always)]
+pub(crate) fn friction_forces<T: Real>(
+    n: usize,
+    a: &[[T; 5]; 5],
+    b: &[T; 5],
+    friction: &[T; 5],
+    radius: T,
+    mask: T::Mask,
+) -> [T; 5] {
+    let mut x = [T::zero(); 5];
+    for l in 0..T::LANES {
+        if mask.get(l) {
+            let of = |v: &[T; 5]| core::array::from_fn(|j| v[j].lane(l));
+            let a = core::array::from_fn(|i| of(&a[i]));
+            let forces: [T::One; 5] = friction_problem(n, &a, &of(b), &of(friction), radius.lane(l));
+            for j in 0..n {
+                x[j].set_lane(l, forces[j]);
+            }
+        }
+    }
+    x
+}
+
 /// `efc_state` from the forces.
 #[inline(always)]
-pub(crate) fn dual_state<T: Scalar>(d: &mut World<T>) {
-    let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
-    d.efc_state[..ne].fill(state::QUADRATIC);
+pub(crate) fn dual_state<T: Real>(d: &mut World<T>) {
+    let (ne, nf, nefc) = (d.slot_ne[0] as usize, d.slot_nf[0] as usize, d.slot_nefc[0] as usize);
+    d.efc_state[..ne].fill(T::Int::splat(state::QUADRATIC));
     for e in ne..ne + nf {
         let (f, loss) = (d.efc_force[e], d.efc_frictionloss[e]);
-        d.efc_state[e] = if f >= loss {
-            state::LINEARNEG
-        } else if f <= -loss {
-            state::LINEARPOS
-        } else {
-            state::QUADRATIC
-        };
+        d.efc_state[e] = choice::<T>(f.ge(loss), f.le(-loss), [state::LINEARNEG, state::LINEARPOS, state::QUADRATIC]);
     }
     let mut e = ne + nf;
     while e < nefc {
@@ -214,17 +227,14 @@ pub(crate) fn dual_state<T: Scalar>(d: &mut World<T>) {
                 tt += t * t;
             }
             let normal = d.efc_force[e];
-            let zone = if normal < T::r(MINVAL) {
-                state::SATISFIED
-            } else if tt.sqrt() < normal * T::r(1.0 - 8.0 * T::EPSILON) {
-                state::QUADRATIC
-            } else {
-                state::CONE
-            };
+            let satisfied = normal.lt(T::r(MINVAL));
+            let quadratic = tt.sqrt().lt(normal * T::r(1.0 - 8.0 * T::EPSILON));
+            let zone = choice::<T>(satisfied, quadratic, [state::SATISFIED, state::QUADRATIC, state::CONE]);
             d.efc_state[e..e + n].fill(zone);
         } else {
             for r in e..e + n {
-                d.efc_state[r] = if d.efc_force[r] > T::zero() { state::QUADRATIC } else { state::SATISFIED };
+                let pushes = d.efc_force[r].gt(T::zero());
+                d.efc_state[r] = choice::<T>(pushes, pushes, [state::QUADRATIC, state::QUADRATIC, state::SATISFIED]);
             }
         }
         e += n;
@@ -233,7 +243,7 @@ pub(crate) fn dual_state<T: Scalar>(d: &mut World<T>) {
 
 /// Everything that follows from the forces: `qfrc_constraint`, `qacc`, `efc_state`.
 #[inline(always)]
-pub(crate) fn dual_finish<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
+pub(crate) fn dual_finish<T: Real>(m: &Model<T>, d: &mut World<T>) {
     rows_mul_t(m, d);
     dual_qacc(m, d);
     dual_state(d);

@@ -2,62 +2,59 @@
 
 use crate::cone::{Cone, cone_line};
 use crate::solver::{CURVATURE, LINEAR, SLOPE, SLOPE_END, STEP};
-use crate::{Scalar, World};
+use crate::{Mask, Real, World};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::cnstr;
 
-/// Sets `STEP` and `SLOPE_END` of `solver_scalar`: where the derivative of the (convex) cost along the line is 0, to
-/// `opt_ls_tolerance` times the derivative at the start.
+/// Sets `STEP` and `SLOPE_END` of `solver_scalar` in the worlds that are `live`: where the derivative of the (convex) cost
+/// along the line is 0, to `opt_ls_tolerance` times the derivative at the start. In other worlds the step is 0.
 #[inline(always)]
-pub(crate) fn linesearch<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
+pub(crate) fn linesearch<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     let slope = d.solver_scalar[SLOPE];
     let enough = -slope * m.opt_ls_tolerance[0];
     // derivative below 0 at `low`, above 0 at `high`
     let (mut low, mut low_slope) = (T::zero(), slope);
     let (mut high, mut high_slope) = (T::zero(), T::zero());
-    let mut have_high = false;
+    let mut have_high = T::Mask::splat(false);
     // the full Newton step is the minimum where no row changes its zone
     let mut step = T::one();
+    let mut searching = live;
     for _ in 0..m.opt.ls_iterations.max(1) {
         let (p, h) = line_derivative(d, step);
         let width = high - low;
-        if p < T::zero() {
-            (low, low_slope) = (step, p);
-        } else {
-            (high, high_slope) = (step, p);
-            have_high = true;
-        }
-        if p.abs() <= enough || p == T::zero() {
+        let down = p.lt(T::zero());
+        let (lower, raise) = (searching & !down, searching & down);
+        low = T::select(raise, step, low);
+        low_slope = T::select(raise, p, low_slope);
+        high = T::select(lower, step, high);
+        high_slope = T::select(lower, p, high_slope);
+        have_high = have_high | lower;
+        searching = searching & !(p.abs().le(enough) | p.same(T::zero()));
+        if !searching.any() {
             break;
         }
-        let mut next = step - p / h;
-        if have_high {
-            // a point outside the bracket, or a bracket that no longer halves: take the chord's root, kept off the ends
-            let inside = low < next && next < high;
-            if !inside {
-                next = low - low_slope * (high - low) / (high_slope - low_slope);
-            }
-            let halved = width == T::zero() || high - low <= width * T::r(0.5);
-            if !halved && !inside || !(low < next && next < high) {
-                next = (low + high) * T::r(0.5);
-            }
-            // the bracket is down to neighbouring numbers
-            if !(low < next && next < high) {
-                break;
-            }
-        }
-        step = next;
+        let newton = step - p / h;
+        // a point outside the bracket, or a bracket that no longer halves: take the chord's root, kept off the ends
+        let inside = low.lt(newton) & newton.lt(high);
+        let chord = low - low_slope * (high - low) / (high_slope - low_slope);
+        let point = T::select(inside, newton, chord);
+        let halved = width.same(T::zero()) | (high - low).le(width * T::r(0.5));
+        let kept = (halved | inside) & low.lt(point) & point.lt(high);
+        let point = T::select(kept, point, (low + high) * T::r(0.5));
+        // the bracket is down to neighbouring numbers
+        searching = searching & !(have_high & !(low.lt(point) & point.lt(high)));
+        step = T::select(searching, T::select(have_high, point, newton), step);
     }
     // the end with the smaller derivative; `low` has surely gone downhill
-    let take_high = have_high && (high_slope < -low_slope || low == T::zero());
+    let take_high = have_high & (high_slope.lt(-low_slope) | low.same(T::zero()));
     d.solver_scalar[STEP] = T::select(take_high, high, low);
     d.solver_scalar[SLOPE_END] = T::select(take_high, high_slope, low_slope);
 }
 
 /// First and second derivative of the cost at `qacc + step solver_search` with respect to `step`.
 #[inline(always)]
-fn line_derivative<T: Scalar>(d: &World<T>, step: T) -> (T, T) {
-    let (ne, nf, nefc) = (d.ne[0] as usize, d.nf[0] as usize, d.nefc[0] as usize);
+fn line_derivative<T: Real>(d: &World<T>, step: T) -> (T, T) {
+    let (ne, nf, nefc) = (d.slot_ne[0] as usize, d.slot_nf[0] as usize, d.slot_nefc[0] as usize);
     let (jar, jv, stiffness) = (&d.efc_Jaref[..nefc], &d.efc_Jv[..nefc], &d.efc_D[..nefc]);
     let (mut p, mut h) = (T::zero(), T::zero());
     for e in 0..ne {
@@ -68,14 +65,10 @@ fn line_derivative<T: Scalar>(d: &World<T>, step: T) -> (T, T) {
     for e in ne..ne + nf {
         let (x, loss) = (jar[e] + step * jv[e], d.efc_frictionloss[e]);
         let knee = d.efc_R[e] * loss;
-        if x <= -knee {
-            p -= loss * jv[e];
-        } else if x >= knee {
-            p += loss * jv[e];
-        } else {
-            p += stiffness[e] * x * jv[e];
-            h += stiffness[e] * jv[e] * jv[e];
-        }
+        let (negative, positive) = (x.le(-knee), x.ge(knee));
+        let force = T::select(negative, -loss, T::select(positive, loss, stiffness[e] * x));
+        p += force * jv[e];
+        h += T::select(negative | positive, T::zero(), stiffness[e] * jv[e] * jv[e]);
     }
     let mut e = ne + nf;
     while e < nefc {
@@ -83,7 +76,7 @@ fn line_derivative<T: Scalar>(d: &World<T>, step: T) -> (T, T) {
             let cone = Cone::new(d, e);
             let v = cone.load(jv, e);
             let mut x = cone.load(jar, e);
-            for j in 0..6 {
+            for j in 0..cone.dim {
                 x[j] += step * v[j];
             }
             let (cp, ch) = cone_line(&cone, &x, &v);
@@ -92,7 +85,7 @@ fn line_derivative<T: Scalar>(d: &World<T>, step: T) -> (T, T) {
             e += cone.dim;
         } else {
             let x = jar[e] + step * jv[e];
-            let dv = T::select(x < T::zero(), stiffness[e] * jv[e], T::zero());
+            let dv = T::select(x.lt(T::zero()), stiffness[e] * jv[e], T::zero());
             p += dv * x;
             h += dv * jv[e];
             e += 1;

@@ -9,9 +9,9 @@
 //! `M (x - qacc_smooth)` for the same reason.
 
 use crate::linesearch::linesearch;
-use crate::rows::{dot, rows_compact, rows_force, rows_mul, rows_start};
+use crate::rows::{dot, rows_compact, rows_force, rows_mul, rows_start, rows_state};
 use crate::solver_matrix::{factor, hessian, mul_m, solve, solve_m};
-use crate::{Scalar, World};
+use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{disable, solver as kind};
 
@@ -33,27 +33,28 @@ pub(crate) const CURVATURE: usize = 6;
 // CPU only: its loop is a sequence of kernels on the GPU.
 /// See `Stage`.
 #[inline(always)]
-pub fn solver<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
+pub fn solver<T: Real>(m: &Model<T>, d: &mut World<T>) {
     if m.opt.solver == kind::PGS {
         crate::pgs::pgs(m, d);
         return;
     }
     solver_init(m, d);
     for _ in 0..m.opt.iterations {
-        if d.solver_scalar[DONE] != T::zero() {
+        if done(d).all() {
             break;
         }
         solver_iter(m, d);
     }
+    rows_state(d);
 }
 
 /// Chooses where to start, and tells whether that is already the minimum.
 #[inline(always)]
-pub fn solver_init<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
-    d.solver_niter[0] = 0;
+pub fn solver_init<T: Real>(m: &Model<T>, d: &mut World<T>) {
+    d.solver_niter[0] = T::Int::splat(0);
     d.solver_scalar.fill(T::zero());
     rows_compact(m, d);
-    if d.nefc[0] == 0 {
+    if d.slot_nefc[0] == 0 {
         d.qacc.copy_from_slice(&d.qacc_smooth);
         d.qfrc_constraint.fill(T::zero());
         d.solver_Ma.fill(T::zero());
@@ -65,23 +66,52 @@ pub fn solver_init<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     d.solver_scalar[FLOOR] = rounding_floor(d);
     rows_force(m, d);
     gradient(d);
-    if warm {
+    // a world without rows has nothing to do
+    for l in 0..T::LANES {
+        if d.nefc[0].get(l) == 0 {
+            d.solver_scalar[DONE].set_lane(l, Real::one());
+        }
+    }
+    if warm.any() {
         // every zone of the cost has at least M's curvature, so ½ gᵀ M⁻¹ g bounds how far the start is from the minimum
         let bound = {
             d.solver_search.copy_from_slice(&d.solver_grad);
             solve_m(m, &d.qLD, &d.qLDiagInv, &mut d.solver_search);
             dot(&d.solver_grad, &d.solver_search) * T::r(0.5)
         };
-        if converged(m, d, bound) {
-            d.solver_scalar[DONE] = T::one();
-        }
+        let done = done(d) | warm & converged(m, d, bound);
+        set_done(d, done);
     }
 }
 
-/// One Newton step.
+// CPU only: a world has its own on the GPU.
+/// The worlds that have converged.
 #[inline(always)]
-pub fn solver_iter<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
-    hessian(m, d);
+pub(crate) fn done<T: Real>(d: &World<T>) -> T::Mask {
+    !d.solver_scalar[DONE].same(T::zero())
+}
+
+// CPU only: as `done`.
+/// Sets which worlds have converged.
+#[inline(always)]
+pub(crate) fn set_done<T: Real>(d: &mut World<T>, done: T::Mask) {
+    d.solver_scalar[DONE] = T::select(done, T::one(), T::zero());
+}
+
+// CPU only: as `done`.
+/// Counts an iteration in the worlds of the mask.
+#[inline(always)]
+pub(crate) fn count<T: Real>(niter: &mut T::Int, mask: T::Mask) {
+    for l in 0..T::LANES {
+        niter.set(l, niter.get(l) + i32::from(mask.get(l)));
+    }
+}
+
+/// One Newton step of the worlds that have not converged; in the others the direction is 0, so that all keeps its value.
+#[inline(always)]
+pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
+    let live = !done(d);
+    hessian(m, d, live);
     factor(&mut d.solver_H, m.size.nv, m.size.nvpad);
     for i in 0..m.size.nv {
         d.solver_search[i] = -d.solver_grad[i];
@@ -90,27 +120,31 @@ pub fn solver_iter<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let slope = dot(&d.solver_grad, &d.solver_search);
     d.solver_scalar[SLOPE] = slope;
     let decrement = -slope * T::r(0.5);
-    if converged(m, d, decrement) {
-        d.solver_scalar[DONE] = T::one();
+    let live = live & !converged(m, d, decrement);
+    set_done(d, !live);
+    if !live.any() {
         return;
     }
 
+    for i in 0..m.size.nv {
+        d.solver_search[i] = T::select(live, d.solver_search[i], T::zero());
+    }
     mul_m(m, &d.M, &d.solver_search, &mut d.solver_Mv);
     rows_mul(m, d);
     d.solver_scalar[LINEAR] = dot(&d.solver_search, &d.solver_Ma);
     d.solver_scalar[CURVATURE] = dot(&d.solver_search, &d.solver_Mv);
-    linesearch(m, d);
+    linesearch(m, d, live);
     let step = d.solver_scalar[STEP];
     for i in 0..m.size.nv {
         d.qacc[i] += step * d.solver_search[i];
         d.solver_Ma[i] += step * d.solver_Mv[i];
     }
-    for e in 0..d.nefc[0] as usize {
+    for e in 0..d.slot_nefc[0] as usize {
         d.efc_Jaref[e] += step * d.efc_Jv[e];
     }
     rows_force(m, d);
     gradient(d);
-    d.solver_niter[0] += 1;
+    count::<T>(&mut d.solver_niter[0], live);
 
     // the derivative is monotone along the line: the trapezium is the improvement where the cost is quadratic, and at
     // least half of it elsewhere
@@ -118,30 +152,28 @@ pub fn solver_iter<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
     let scale = scale(m);
     let grad = dot(&d.solver_grad, &d.solver_grad).sqrt() * scale;
     // written so that a NaN stops too
-    let goes_on = improvement * scale > m.opt_tolerance[0] && grad > m.opt_tolerance[0];
-    if !goes_on {
-        d.solver_scalar[DONE] = T::one();
-    }
+    let goes_on = (improvement * scale).gt(m.opt_tolerance[0]) & grad.gt(m.opt_tolerance[0]);
+    set_done(d, !(live & goes_on));
 }
 
 /// MuJoCo's scale of costs and gradients.
 #[inline(always)]
-pub(crate) fn scale<T: Scalar>(m: &Model<T>) -> T {
+pub(crate) fn scale<T: Real>(m: &Model<T>) -> T {
     T::one() / (m.stat_meaninertia[0] * T::r(m.size.nv.max(1) as f64))
 }
 
-/// True where a bound on the possible improvement is below the tolerance, or below what rounding makes of zero.
+/// The worlds where a bound on the possible improvement is below the tolerance, or below what rounding makes of zero.
 #[inline(always)]
-fn converged<T: Scalar>(m: &Model<T>, d: &World<T>, bound: T) -> bool {
+fn converged<T: Real>(m: &Model<T>, d: &World<T>, bound: T) -> T::Mask {
     // written so that a NaN stops too
-    !(bound * scale(m) > m.opt_tolerance[0] && bound > d.solver_scalar[FLOOR])
+    !((bound * scale(m)).gt(m.opt_tolerance[0]) & bound.gt(d.solver_scalar[FLOOR]))
 }
 
 /// The decrement that is left when `J qacc` of every row is off by one rounding: below it the iteration only moves noise.
 /// In f64 far below any tolerance; in f32 the default tolerance 1e-8 can lie under it.
 #[inline(always)]
-fn rounding_floor<T: Scalar>(d: &World<T>) -> T {
-    let nefc = d.nefc[0] as usize;
+fn rounding_floor<T: Real>(d: &World<T>) -> T {
+    let nefc = d.slot_nefc[0] as usize;
     let mut sum = T::zero();
     for e in 0..nefc {
         let a = d.efc_Jaref[e] + d.efc_aref[e];
@@ -152,7 +184,7 @@ fn rounding_floor<T: Scalar>(d: &World<T>) -> T {
 
 /// `solver_grad`: the gradient of the cost.
 #[inline(always)]
-fn gradient<T: Scalar>(d: &mut World<T>) {
+fn gradient<T: Real>(d: &mut World<T>) {
     for i in 0..d.solver_grad.len() {
         d.solver_grad[i] = d.solver_Ma[i] - d.qfrc_constraint[i];
     }

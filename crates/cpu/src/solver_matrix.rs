@@ -1,15 +1,14 @@
 //! Matrices over dofs: M times a vector, the solver's Hessian, its factor and solution. Twin: `shaders/solver_matrix.wgsl`.
 
 use crate::cone::{Cone, cone_hessian};
-use crate::rows::dot;
-use crate::{Scalar, World};
+use crate::{Mask, Real, World};
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{MINVAL, cnstr, state};
+use kiloworld_layout::consts::{MINVAL, cnstr};
 
 // CPU only: in `solver_vector.wgsl`.
 /// `y = M x`
 #[inline(always)]
-pub(crate) fn mul_m<T: Scalar>(m: &Model<T>, mat: &[T], x: &[T], y: &mut [T]) {
+pub(crate) fn mul_m<T: Real>(m: &Model<T>, mat: &[T], x: &[T], y: &mut [T]) {
     for i in 0..m.size.nv {
         let adr = m.M_rowadr[i] as usize;
         let last = adr + m.M_rownnz[i] as usize - 1;
@@ -27,7 +26,7 @@ pub(crate) fn mul_m<T: Scalar>(m: &Model<T>, mat: &[T], x: &[T], y: &mut [T]) {
 // CPU only: `dual_solve` on the GPU.
 /// `x = M⁻¹ x` from the factor of stage `inertia`.
 #[inline(always)]
-pub(crate) fn solve_m<T: Scalar>(m: &Model<T>, factor: &[T], diag_inv: &[T], x: &mut [T]) {
+pub(crate) fn solve_m<T: Real>(m: &Model<T>, factor: &[T], diag_inv: &[T], x: &mut [T]) {
     for i in (0..m.size.nv).rev() {
         let adr = m.M_rowadr[i] as usize;
         let xi = x[i];
@@ -45,9 +44,9 @@ pub(crate) fn solve_m<T: Scalar>(m: &Model<T>, factor: &[T], diag_inv: &[T], x: 
     }
 }
 
-/// `solver_H = M + Jᵀ s″ J`, lower triangle.
+/// `solver_H = M + Jᵀ s″ J`, lower triangle. Rows count in the worlds that are `live`; the others' forces are found.
 #[inline(always)]
-pub(crate) fn hessian<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
+pub(crate) fn hessian<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     let stride = m.size.nvpad;
     for i in 0..m.size.nv {
         let row = &mut d.solver_H[i * stride..][..=i];
@@ -57,87 +56,104 @@ pub(crate) fn hessian<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
             row[m.M_colind[k] as usize] = d.M[k];
         }
     }
-    let nefc = d.nefc[0] as usize;
+    let nefc = d.slot_nefc[0] as usize;
     let mut e = 0;
     while e < nefc {
         let n = d.solver_group[e] as usize;
-        if d.efc_state[e] == state::CONE && d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
-            hessian_cone(m, d, e, n);
+        if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
+            hessian_cone(m, d, e, n, live);
         } else {
-            hessian_rows(m, d, e, n);
+            hessian_rows(m, d, e, n, live);
         }
         e += n;
     }
 }
 
 // CPU only: tiles take row by row.
-/// Adds the rows of a group that are in the quadratic zone.
+/// Adds the rows of a group, up to four in one pass over the triangle.
 #[inline(always)]
-fn hessian_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, first: usize, n: usize) {
-    // rows that count, four at a time: one pass over the triangle for all four
-    let mut active = [0; 4];
-    let mut count = 0;
-    for e in first..first + n {
-        if d.efc_state[e] == state::QUADRATIC {
-            active[count] = e;
-            count += 1;
+fn hessian_rows<T: Real>(m: &Model<T>, d: &mut World<T>, first: usize, n: usize, live: T::Mask) {
+    for e in (first..first + n).step_by(4) {
+        let count = (first + n - e).min(4);
+        let mut weight = [T::zero(); 4];
+        let mut sum = T::zero();
+        for r in 0..count {
+            weight[r] = T::select(live, d.solver_D[e + r], T::zero());
+            sum += weight[r];
         }
-        let flush = count == 4 || e + 1 == first + n;
-        if flush {
-            match count {
-                1 => hessian_add(m, d, first, [active[0]], None),
-                2 => hessian_add(m, d, first, [active[0], active[1]], None),
-                3 => hessian_add(m, d, first, [active[0], active[1], active[2]], None),
-                4 => hessian_add(m, d, first, active, None),
-                _ => {}
-            }
-            count = 0;
+        if sum.same(T::zero()).all() {
+            continue;
+        }
+        match count {
+            1 => hessian_add::<T, 1>(m, d, e, first, &weight, None),
+            2 => hessian_add::<T, 2>(m, d, e, first, &weight, None),
+            3 => hessian_add::<T, 3>(m, d, e, first, &weight, None),
+            _ => hessian_add::<T, 4>(m, d, e, first, &weight, None),
         }
     }
 }
 
-/// Adds an elliptic contact in the middle zone.
+/// Adds an elliptic contact, all its rows in one pass.
 #[inline(always)]
-fn hessian_cone<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, n: usize) {
+fn hessian_cone<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, n: usize, live: T::Mask) {
     let cone = Cone::new(d, e);
-    let mut x = [T::zero(); 6];
-    x[..n].copy_from_slice(&d.efc_Jaref[e..e + n]);
-    let block = cone_hessian(&cone, &x);
+    let x = cone.load(&d.efc_Jaref, e);
+    let zones = cone.zones(&x);
+    let (quadratic, middle) = (zones.quadratic & live, zones.middle & live);
+    if !(quadratic | middle).any() {
+        return;
+    }
+    let mut weight = [T::zero(); 6];
+    for r in 0..n {
+        weight[r] = T::select(quadratic, cone.stiffness[r], T::zero());
+    }
+    let block = middle.any().then(|| {
+        let mut block = cone_hessian(&cone, &x);
+        for r in 0..n {
+            for s in 0..n {
+                block[r][s] = T::select(middle, block[r][s], if r == s { weight[r] } else { T::zero() });
+            }
+        }
+        block
+    });
     match n {
-        3 => hessian_add(m, d, e, [e, e + 1, e + 2], Some(&block)),
-        4 => hessian_add(m, d, e, [e, e + 1, e + 2, e + 3], Some(&block)),
-        _ => hessian_add(m, d, e, [e, e + 1, e + 2, e + 3, e + 4, e + 5], Some(&block)),
+        3 => hessian_add::<T, 3>(m, d, e, e, &weight, block.as_ref()),
+        4 => hessian_add::<T, 4>(m, d, e, e, &weight, block.as_ref()),
+        _ => hessian_add::<T, 6>(m, d, e, e, &weight, block.as_ref()),
     }
 }
 
-/// Adds `Jᵀ B J` of R rows of a group: B is their block, or the diagonal `efc_D`.
+/// Adds `Jᵀ B J` of R rows from row `e` on, of the group with this first row: B is their block, or the diagonal `weight`.
 #[inline(always)]
-fn hessian_add<T: Scalar, const R: usize>(
+fn hessian_add<T: Real, const R: usize>(
     m: &Model<T>,
     d: &mut World<T>,
+    e: usize,
     first: usize,
-    rows: [usize; R],
+    weight: &[T],
     block: Option<&[[T; 6]; 6]>,
 ) {
     let stride = m.size.nvpad;
     let nnz = d.efc_J_rownnz[first] as usize;
     let colind = &d.efc_J_colind[first * m.size.nv..][..nnz];
-    let jac: [&[T]; R] = core::array::from_fn(|r| &d.solver_Jc[rows[r] * stride..][..nnz]);
+    let jac: [&[T]; R] = core::array::from_fn(|r| &d.solver_Jc[(e + r) * stride..][..nnz]);
     for i in 0..nnz {
-        let b: [T; R] = match block {
-            None => core::array::from_fn(|r| d.efc_D[rows[r]] * jac[r][i]),
-            Some(block) => core::array::from_fn(|r| {
-                let mut sum = T::zero();
-                for s in 0..R {
-                    sum += block[r][s] * jac[s][i];
+        let mut b = [T::zero(); R];
+        for r in 0..R {
+            b[r] = weight[r] * jac[r][i];
+        }
+        if let Some(block) = block {
+            for r in 0..R {
+                b[r] = block[r][0] * jac[0][i];
+                for s in 1..R {
+                    b[r] += block[r][s] * jac[s][i];
                 }
-                sum
-            }),
-        };
+            }
+        }
         let row = &mut d.solver_H[colind[i] as usize * stride..][..stride];
         for k in 0..=i {
-            let mut sum = T::zero();
-            for r in 0..R {
+            let mut sum = b[0] * jac[0][k];
+            for r in 1..R {
                 sum += b[r] * jac[r][k];
             }
             row[colind[k] as usize] += sum;
@@ -146,32 +162,84 @@ fn hessian_add<T: Scalar, const R: usize>(
 }
 
 /// `H = Lᵀ D L` in place, from the last dof to the first: no entry fills in on a kinematic tree. The diagonal becomes `1/D`.
+///
+/// Two rows are eliminated in one pass over those above; runs of columns where both are 0 are left out.
 #[inline(always)]
-pub(crate) fn factor<T: Scalar>(h: &mut [T], nv: usize, stride: usize) {
-    for i in (0..nv).rev() {
-        let (above, row) = h.split_at_mut(i * stride);
-        // a pivot of a positive matrix; rounding may leave it at 0 or below
-        let pivot = row[i].max(T::r(MINVAL));
-        let inv = T::one() / pivot;
-        for j in 0..i {
-            if row[j] == T::zero() {
-                continue;
-            }
-            let l = row[j] * inv;
-            for (a, b) in above[j * stride..][..=j].iter_mut().zip(&row[..=j]) {
+pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, stride: usize) {
+    for last in (0..nv).rev().step_by(2) {
+        let (above, row) = h.split_at_mut(last * stride);
+        let row = &mut row[..=last];
+        let inv = pivot_inverse(row[last]);
+        if last == 0 {
+            row[0] = inv;
+            return;
+        }
+        let (above, next) = above.split_at_mut((last - 1) * stride);
+        let next = &mut next[..last];
+        let l = row[last - 1] * inv;
+        if !l.same(T::zero()).all() {
+            for (a, b) in next.iter_mut().zip(&*row) {
                 *a -= l * *b;
             }
         }
-        for b in &mut row[..i] {
+        let next_inv = pivot_inverse(next[last - 1]);
+        let (runs, count) = nonzero_runs(&row[..last - 1], &next[..last - 1]);
+        for (n, &(start, end)) in runs[..count].iter().enumerate() {
+            for j in start..end {
+                let (l, next_l) = (row[j] * inv, next[j] * next_inv);
+                let target = &mut above[j * stride..][..=j];
+                for &(from, to) in &runs[..=n] {
+                    let to = to.min(j + 1);
+                    for ((a, b), c) in target[from..to].iter_mut().zip(&row[from..to]).zip(&next[from..to]) {
+                        *a = *a - l * *b - next_l * *c;
+                    }
+                }
+            }
+        }
+        for b in &mut row[..last] {
             *b *= inv;
         }
-        row[i] = inv;
+        for b in &mut next[..last - 1] {
+            *b *= next_inv;
+        }
+        (row[last], next[last - 1]) = (inv, next_inv);
     }
+}
+
+// CPU only: written out in the kernel.
+/// The inverse of a pivot of a positive matrix; rounding may have left it at 0 or below.
+#[inline(always)]
+fn pivot_inverse<T: Real>(pivot: T) -> T {
+    T::one() / pivot.max(T::r(MINVAL))
+}
+
+/// Most runs of columns that are told apart.
+const RUNS: usize = 8;
+
+// CPU only: the GPU leaves out no zeros.
+/// The runs of columns where one of two rows is not 0 in some world, and how many; the last may have zeros.
+#[inline(always)]
+fn nonzero_runs<T: Real>(a: &[T], b: &[T]) -> ([(usize, usize); RUNS], usize) {
+    let mut runs = [(0, 0); RUNS];
+    let mut count = 0;
+    let mut inside = false;
+    for (j, (a, b)) in a.iter().zip(b).enumerate() {
+        let nonzero = !(a.same(T::zero()) & b.same(T::zero())).all();
+        if nonzero {
+            if !inside && count < RUNS {
+                runs[count].0 = j;
+                count += 1;
+            }
+            runs[count - 1].1 = j + 1;
+        }
+        inside = nonzero;
+    }
+    (runs, count)
 }
 
 /// `x = H⁻¹ x` from the factor.
 #[inline(always)]
-pub(crate) fn solve<T: Scalar>(h: &[T], stride: usize, x: &mut [T]) {
+pub(crate) fn solve<T: Real>(h: &[T], stride: usize, x: &mut [T]) {
     let nv = x.len();
     for i in (0..nv).rev() {
         let xi = x[i];
@@ -182,6 +250,11 @@ pub(crate) fn solve<T: Scalar>(h: &[T], stride: usize, x: &mut [T]) {
     }
     for i in 0..nv {
         let row = &h[i * stride..][..=i];
-        x[i] = x[i] * row[i] - dot(&row[..i], &x[..i]);
+        let (before, xi) = x.split_at_mut(i);
+        let mut sum = xi[0] * row[i];
+        for (a, b) in before.iter().zip(row) {
+            sum -= *a * *b;
+        }
+        xi[0] = sum;
     }
 }

@@ -596,6 +596,7 @@ fields! {
         efc_J_rownnz: Scratch [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
         efc_J_colind: Scratch [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last; rows of one object share one list";
         solver_Jc: Scratch [njmax, nvpad] T Solver "1, m" "the nonzeros of efc_J, row by row";
+        solver_D: Scratch [njmax] T Solver "kg" "what a row weighs in the Hessian: efc_D in its quadratic zone, else 0";
         solver_x: Scratch [nvpad] T Solver "" "a vector over dofs, gathered for one group of rows";
         solver_group: Scratch [njmax] i32 Solver "" "number of rows of the object whose first row this is";
 
