@@ -15,7 +15,7 @@ mod support;
 mod tendon;
 mod tree;
 
-pub use capacity::{rows_always, rows_per_contact};
+pub use capacity::{rows_always, rows_per_contact, slots};
 pub(crate) use joint::Simple;
 pub(crate) use setconst::set_const;
 

@@ -18,7 +18,7 @@ pub mod derived;
 mod model;
 mod names;
 
-pub use compile::{rows_always, rows_per_contact};
+pub use compile::{rows_always, rows_per_contact, slots};
 pub use kiloworld_mjcf::{Error, Errors};
 pub use model::{Model, SetConstError};
 pub use names::{Kind, NameTable, Names};

@@ -1,15 +1,14 @@
 //! A batch: the same calls on either backend.
 
-use crate::cpu_batch::{Control, CpuBatch, to_f64};
+use crate::cpu_worlds::{Control, CpuWorlds};
 use crate::gpu_batch::GpuWorlds;
 use crate::row::COUNTERS;
 use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
-use kiloworld_layout::{Buffer, Call, Data, Field, Model, Slice, Stage};
+use kiloworld_layout::{Buffer, Call, Data, Field, Model, Stage};
 use std::sync::Mutex;
 
 pub(crate) enum Inner {
-    Cpu64(CpuBatch<f64>),
-    Cpu32(CpuBatch<f32>),
+    Cpu(Box<dyn CpuWorlds>),
     Gpu(Box<GpuWorlds>),
 }
 
@@ -21,17 +20,6 @@ pub struct Batch {
     per_world: Vec<Field>,
     forward: Vec<Call>,
     step: Vec<Call>,
-}
-
-/// Does the same to whichever CPU batch it is, or another thing to the GPU's.
-macro_rules! each_backend {
-    ($self:expr, $cpu:ident => $on_cpu:expr, $gpu:ident => $on_gpu:expr) => {
-        match $self {
-            Inner::Cpu64($cpu) => $on_cpu,
-            Inner::Cpu32($cpu) => $on_cpu,
-            Inner::Gpu($gpu) => $on_gpu,
-        }
-    };
 }
 
 impl Batch {
@@ -60,16 +48,17 @@ impl Batch {
     /// Where it runs, in words.
     pub fn backend_name(&self) -> String {
         match &self.inner {
-            Inner::Cpu64(_) => format!("cpu f64, {} threads", rayon::current_num_threads()),
-            Inner::Cpu32(_) => format!("cpu f32, {} threads", rayon::current_num_threads()),
+            Inner::Cpu(c) => format!("cpu {}, {} threads", c.name(), rayon::current_num_threads()),
             Inner::Gpu(g) => g.name(),
         }
     }
 
     /// Bytes that a world takes, and bytes of work arrays shared by the worlds (CPU: a set a thread).
     pub fn memory(&self) -> (usize, usize) {
-        let threads = rayon::current_num_threads();
-        each_backend!(&self.inner, c => (c.bytes_per_world(), c.bytes_per_thread() * threads), g => (g.bytes_per_world(), 0))
+        match &self.inner {
+            Inner::Cpu(c) => (c.bytes_per_world(), c.bytes_per_thread() * rayon::current_num_threads()),
+            Inner::Gpu(g) => (g.bytes_per_world(), 0),
+        }
     }
 
     fn ids(&self, ids: Option<&[usize]>) -> Result<Vec<usize>, Error> {
@@ -91,39 +80,42 @@ impl Batch {
             return Err(Error::Keyframe { id, nkey: self.m.size.nkey });
         }
         let m = &self.m;
-        each_backend!(&mut self.inner,
-        c => for &w in &ids {
-            reset_world(m, keyframe, |f, v| c.set(f, w, v));
-        },
-        g => {
-            let mut fields: Vec<(Field, Vec<f64>)> = Vec::new();
-            reset_world(m, keyframe, |f, v| fields.push((f, v.to_vec())));
-            for (field, row) in fields {
-                g.set_rows(field, &ids, &row.repeat(ids.len()))?;
+        let mut fields: Vec<(Field, Vec<f64>)> = Vec::new();
+        reset_world(m, keyframe, |f, v| fields.push((f, v.to_vec())));
+        for (field, row) in fields {
+            match &mut self.inner {
+                Inner::Cpu(c) => ids.iter().for_each(|&w| c.set(field, w, &row)),
+                Inner::Gpu(g) => g.set_rows(field, &ids, &row.repeat(ids.len()))?,
             }
-        });
+        }
         Ok(())
     }
 
     /// Runs `n` steps of every world.
     pub fn step(&mut self, n: usize) -> Result<(), Error> {
-        each_backend!(&mut self.inner, c => c.step(&self.step, n, None, None), g => g.step(&self.step, n)?);
+        match &mut self.inner {
+            Inner::Cpu(c) => c.step(&self.step, n, None),
+            Inner::Gpu(g) => g.step(&self.step, n)?,
+        }
         Ok(())
     }
 
     /// Runs `n` steps, `control(world, step, ctrl)` filling in a world's controls before each of them.
     pub fn step_with(&mut self, n: usize, control: Control<'_>) -> Result<(), Error> {
         let (nworld, nu) = (self.nworld, self.m.size.nu);
-        each_backend!(&mut self.inner, c => c.step(&self.step, n, Some(control), None), g => {
-            for k in 0..n {
-                let mut ctrl = vec![0.0; nworld * nu];
-                for w in 0..nworld {
-                    control(w, k, &mut ctrl[w * nu..(w + 1) * nu]);
+        match &mut self.inner {
+            Inner::Cpu(c) => c.step(&self.step, n, Some(control)),
+            Inner::Gpu(g) => {
+                for k in 0..n {
+                    let mut ctrl = vec![0.0; nworld * nu];
+                    for w in 0..nworld {
+                        control(w, k, &mut ctrl[w * nu..(w + 1) * nu]);
+                    }
+                    g.set(Field::ctrl, &ctrl)?;
+                    g.step(&self.step, 1)?;
                 }
-                g.set(Field::ctrl, &ctrl)?;
-                g.step(&self.step, 1)?;
             }
-        });
+        }
         Ok(())
     }
 
@@ -145,8 +137,7 @@ impl Batch {
             let nudge = control.map(|c| move |w: usize, _: usize, ctrl: &mut [f64]| c(w, k, ctrl));
             let control: Option<Control<'_>> = nudge.as_ref().map(|f| f as Control<'_>);
             match (&mut self.inner, control) {
-                (Inner::Cpu64(c), _) => c.step(&self.step, 1, control, Some(&|w, _, d| show(w, k, d))),
-                (Inner::Cpu32(c), _) => c.step(&self.step, 1, control, Some(&|w, _, d| show(w, k, &to_f64(d)))),
+                (Inner::Cpu(c), _) => c.trace(&self.step, 1, control, &|w, _, d| show(w, k, d)),
                 (Inner::Gpu(_), Some(control)) => self.step_with(1, control)?,
                 (Inner::Gpu(_), None) => self.step(1)?,
             }
@@ -178,33 +169,10 @@ impl Batch {
                 });
             }
         }
-        let lens: Vec<usize> = fields.iter().map(|f| f.info().len(&self.m.size)).collect();
-        let forward = &self.forward;
-        each_backend!(&mut self.inner,
-            c => {
-                let mut out: Vec<Vec<f64>> = lens.iter().map(|&n| vec![0.0; n * ids.len()]).collect();
-                let computed: Vec<usize> = (0..fields.len()).filter(|&k| !c.keeps(fields[k])).collect();
-                for k in 0..fields.len() {
-                    if !computed.contains(&k) && lens[k] > 0 {
-                        for (row, &w) in out[k].chunks_mut(lens[k]).zip(&ids) {
-                            c.get(fields[k], w, row);
-                        }
-                    }
-                }
-                if !computed.is_empty() {
-                    let shared = Mutex::new(&mut out);
-                    c.forward(forward, &ids, &|i, d| {
-                        let rows: Vec<Vec<f64>> = computed.iter().map(|&k| row_f64(d, fields[k])).collect();
-                        if let Ok(mut out) = shared.lock() {
-                            for (&k, row) in computed.iter().zip(rows) {
-                                out[k][i * lens[k]..(i + 1) * lens[k]].copy_from_slice(&row);
-                            }
-                        }
-                    });
-                }
-                Ok(out)
-            },
-            g => g.forward(forward, &ids, fields))
+        match &mut self.inner {
+            Inner::Cpu(c) => Ok(c.forward(&self.forward, &ids, fields)),
+            Inner::Gpu(g) => g.forward(&self.forward, &ids, fields),
+        }
     }
 
     /// Sets a field of every world: `(nworld, n)`; a field of the state, or one made per world in the builder.
@@ -231,7 +199,11 @@ impl Batch {
                     remedy: "set it for all worlds at once",
                 });
             }
-            return each_backend!(&mut self.inner, c => { c.set_model(field, true, values); Ok(()) }, g => g.set(field, values));
+            match &mut self.inner {
+                Inner::Cpu(c) => c.set_model(field, values),
+                Inner::Gpu(g) => g.set(field, values)?,
+            }
+            return Ok(());
         }
         let settable = info.buffer == Buffer::State || field == Field::eq_active;
         if info.is_model() {
@@ -248,36 +220,24 @@ impl Batch {
         if !matches!(field, Field::ctrl | Field::qfrc_applied | Field::xfrc_applied) {
             finite(field, &ids, len, values)?;
         }
-        each_backend!(&mut self.inner,
-            c => {
-                if len > 0 {
-                    for (row, &w) in values.chunks(len).zip(&ids) {
-                        c.set(field, w, row);
-                    }
-                }
-                Ok(())
-            },
-            g => g.set_rows(field, &ids, values))
+        match &mut self.inner {
+            Inner::Cpu(c) if len > 0 => values.chunks(len).zip(&ids).for_each(|(row, &w)| c.set(field, w, row)),
+            Inner::Cpu(_) => {}
+            Inner::Gpu(g) => g.set_rows(field, &ids, values)?,
+        }
+        Ok(())
     }
 
     /// One world after a forward pass, with everything that it computed.
     pub fn world(&mut self, w: usize) -> Result<Data<f64>, Error> {
-        let ids = self.ids(Some(&[w]))?;
-        let forward = &self.forward;
-        each_backend!(&mut self.inner,
-        c => {
-            let out = Mutex::new(Data::default());
-            c.forward(forward, &ids, &|_, d| {
-                if let Ok(mut out) = out.lock() {
-                    *out = to_f64(d);
-                }
-            });
-            Ok(out.into_inner().unwrap_or_default())
-        },
-        g => {
-            g.run(forward)?;
-            g.world(w)
-        })
+        self.ids(Some(&[w]))?;
+        match &mut self.inner {
+            Inner::Cpu(c) => Ok(c.world(&self.forward, w)),
+            Inner::Gpu(g) => {
+                g.run(&self.forward)?;
+                g.world(w)
+            }
+        }
     }
 
     /// Status bits of every world: see [`kiloworld_layout::consts::status`].
@@ -309,18 +269,21 @@ impl Batch {
     /// measured on one thread with copies of a few worlds and scaled to the batch and the threads, so shares more than sums.
     /// Empty where the device cannot tell. The GPU's worlds are stepped on.
     pub fn profile(&mut self, n: usize, control: Control<'_>) -> Result<Vec<(Stage, f64)>, Error> {
-        let scale = self.nworld as f64 / rayon::current_num_threads() as f64;
-        let scaled = |times: Vec<(Stage, f64)>| times.into_iter().map(|(stage, s)| (stage, s * scale)).collect();
-        Ok(
-            each_backend!(&mut self.inner, c => scaled(c.profile(&self.step, n, control)), g => g.profile(&self.step, n)?),
-        )
+        match &mut self.inner {
+            Inner::Cpu(c) => {
+                let scale = self.nworld as f64 / rayon::current_num_threads() as f64;
+                let times = c.profile(&self.step, n, control).into_iter();
+                Ok(times.map(|(stage, seconds)| (stage, seconds * scale)).collect())
+            }
+            Inner::Gpu(g) => g.profile(&self.step, n),
+        }
     }
 
     /// What the device will be asked for a step: see [`DeviceNumbers`]; nothing on the CPU.
     pub fn device_numbers(&self) -> Result<Option<DeviceNumbers>, Error> {
         match &self.inner {
             Inner::Gpu(g) => g.numbers(&self.step).map(Some),
-            _ => Ok(None),
+            Inner::Cpu(_) => Ok(None),
         }
     }
 }
@@ -371,13 +334,5 @@ fn finite(field: Field, ids: &[usize], len: usize, values: &[f64]) -> Result<(),
         Some(at) => {
             Err(Error::NonFinite { field: field.name(), world: ids[at / len], index: at % len, value: values[at] })
         }
-    }
-}
-
-fn row_f64<T: kiloworld_cpu::Scalar>(d: &Data<T>, field: Field) -> Vec<f64> {
-    match d.get(field) {
-        Some(Slice::F(v)) => v.iter().map(|x| x.to_f64()).collect(),
-        Some(Slice::I(v)) => v.iter().map(|&x| f64::from(x)).collect(),
-        None => Vec::new(),
     }
 }

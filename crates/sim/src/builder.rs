@@ -1,7 +1,7 @@
 //! How a batch is asked for.
 
 use crate::batch::{Batch, Inner};
-use crate::cpu_batch::CpuBatch;
+use crate::cpu_worlds::cpu_worlds;
 use crate::gpu_batch::GpuWorlds;
 use crate::{Error, sizing};
 use kiloworld_gpu::{Gpu, GpuOptions};
@@ -105,8 +105,9 @@ impl<'m> BatchBuilder<'m> {
         self
     }
 
-    /// Invocations that work on a world together on the GPU, a power of two up to 64; chosen from adapter and model where
-    /// not given.
+    /// On the GPU invocations that work on a world together, a power of two up to 64; on the CPU worlds that a register
+    /// holds, 1: no lanes. Chosen from adapter and model, from processor and number of worlds, where not given; no result
+    /// depends on it on the CPU.
     pub fn lanes(mut self, lanes: u32) -> Self {
         self.lanes = Some(lanes);
         self
@@ -161,8 +162,10 @@ impl<'m> BatchBuilder<'m> {
                 }
                 Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.lanes, &self.per_world)?))
             }
-            (None, Precision::F32) => Inner::Cpu32(CpuBatch::new(&m, self.nworld)),
-            (None, _) => Inner::Cpu64(CpuBatch::new(&m, self.nworld)),
+            (None, precision) => {
+                let single = precision == Precision::F32;
+                Inner::Cpu(cpu_worlds(&m, self.nworld, single, self.lanes)?)
+            }
         };
         Batch::new(m, self.nworld, inner, self.per_world)
     }

@@ -1,208 +1,465 @@
-//! A batch on the CPU: a row a world between steps, one set of work arrays a thread.
+//! A batch on the CPU: groups of worlds, a world in each lane of the number that the stages run on, a row a group between
+//! steps, and work arrays that threads take in turn.
+//!
+//! A lane without a world that moves (past the last world, or frozen) holds a copy of a live world of its group: it costs
+//! nothing that the live one does not, and nothing of it is kept.
 
+use crate::cpu_worlds::{Control, CpuWorlds, Each};
 use crate::row::{RowLayout, two_float_coordinates};
-use kiloworld_cpu::Scalar;
-use kiloworld_layout::{Call, Data, Field, Model, Slice, SliceMut, Stage, consts::status};
+use kiloworld_cpu::{Compiled, Ints, Real, Scalar, World};
+use kiloworld_layout::{Call, Data, Field, Kind, Model, Slice, SliceMut, Stage, consts::status};
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What sets a world's controls before a step: (world, step of this call, controls).
-pub(crate) type Control<'a> = &'a (dyn Fn(usize, usize, &mut [f64]) + Sync);
-
-pub(crate) struct CpuBatch<T: Scalar> {
+pub(crate) struct CpuBatch<T: Compiled> {
+    nworld: usize,
+    /// capacities are slots that the lanes share
     model: Model<T>,
+    /// for worlds looked at by themselves
+    one: Model<T::One>,
     rows: RowLayout,
     reals: Vec<T>,
-    ints: Vec<i32>,
-    /// model fields that differ from world to world: (nworld, n)
+    ints: Vec<T::Int>,
+    /// model fields that differ from world to world, group by group
     overrides: Vec<(Field, Vec<T>)>,
     two_float: Vec<bool>,
+    scratch: Pool<Scratch<T>>,
+    scratch_one: Pool<Scratch<T::One>>,
 }
 
 /// Work arrays of a thread.
-struct Scratch<T> {
+struct Scratch<T: Real> {
     /// the thread's own model where worlds differ in it
     model: Option<Model<T>>,
-    d: Data<T>,
+    d: World<T>,
     ctrl: Vec<f64>,
 }
 
-impl<T: Scalar> CpuBatch<T> {
+impl<T: Real> Scratch<T> {
+    fn new(m: &Model<T>, own_model: bool) -> Self {
+        Self {
+            model: own_model.then(|| m.clone()),
+            d: World::<T>::filled(&m.size, T::zero(), T::Int::splat(0)),
+            ctrl: vec![0.0; m.size.nu],
+        }
+    }
+
+    /// Has the controls of the world in lane `l` set.
+    fn control(&mut self, l: usize, control: impl FnOnce(&mut [f64])) {
+        self.ctrl.iter_mut().zip(&self.d.ctrl).for_each(|(a, x)| *a = x.lane(l).to_f64());
+        control(&mut self.ctrl);
+        self.d.ctrl.iter_mut().zip(&self.ctrl).for_each(|(x, &a)| x.set_lane(l, Real::r(a)));
+    }
+}
+
+/// Things that threads take and give back, so that they are made once.
+struct Pool<S>(Mutex<Vec<S>>);
+
+impl<S> Pool<S> {
+    fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    fn with<R>(&self, make: impl FnOnce() -> S, work: impl FnOnce(&mut S) -> R) -> R {
+        let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = free().pop();
+        let mut s = taken.unwrap_or_else(make);
+        let result = work(&mut s);
+        free().push(s);
+        result
+    }
+}
+
+/// Lanes, a bit each.
+type Lanes = u32;
+
+fn lanes(set: Lanes) -> impl Iterator<Item = usize> {
+    (0..Lanes::BITS as usize).filter(move |l| set >> l & 1 != 0)
+}
+
+/// Pieces of work a thread: more even out what differs, fewer keep a thread with its groups.
+const CHUNKS_PER_THREAD: usize = 8;
+
+impl<T: Compiled> CpuBatch<T> {
+    const ALL: Lanes = Lanes::MAX >> (Lanes::BITS - T::LANES as u32);
+
     pub(crate) fn new(m: &Model<f64>, nworld: usize) -> Self {
         let rows = RowLayout::new(&m.size);
+        let ngroup = nworld.div_ceil(T::LANES);
         Self {
-            model: m.cast(T::r),
-            reals: vec![T::r(0.0); nworld * rows.nreal],
-            ints: vec![0; nworld * rows.nint],
+            nworld,
+            model: slots(m, T::LANES).cast(T::r),
+            one: m.cast(<T::One as Real>::r),
+            reals: vec![T::zero(); ngroup * rows.nreal],
+            ints: vec![T::Int::splat(0); ngroup * rows.nint],
             overrides: Vec::new(),
             two_float: two_float_coordinates(m),
             rows,
+            scratch: Pool::new(),
+            scratch_one: Pool::new(),
         }
     }
 
-    /// Bytes that a world keeps between steps.
-    pub(crate) fn bytes_per_world(&self) -> usize {
-        self.rows.nreal * size_of::<T>() + self.rows.nint * size_of::<i32>()
+    fn ngroup(&self) -> usize {
+        self.nworld.div_ceil(T::LANES)
     }
 
-    /// Bytes of work arrays a thread.
-    pub(crate) fn bytes_per_thread(&self) -> usize {
-        let len = |f: &&kiloworld_layout::FieldInfo| f.len(&self.model.size) * size_of::<T>();
-        Field::TABLE.iter().filter(|f| !f.is_model()).map(|f| len(&f)).sum()
+    fn new_scratch(&self) -> Scratch<T> {
+        Scratch::new(&self.model, !self.overrides.is_empty())
     }
 
-    fn scratch(&self) -> Scratch<T> {
-        Scratch {
-            model: (!self.overrides.is_empty()).then(|| self.model.clone()),
-            d: Data::new(&self.model.size, &T::r(0.0)),
-            ctrl: vec![0.0; self.model.size.nu],
+    fn new_scratch_one(&self) -> Scratch<T::One> {
+        Scratch::new(&self.one, !self.overrides.is_empty())
+    }
+
+    /// The rows of a group.
+    fn group(&self, g: usize) -> (&[T], &[T::Int]) {
+        let (nreal, nint) = (self.rows.nreal, self.rows.nint);
+        (&self.reals[g * nreal..(g + 1) * nreal], &self.ints[g * nint..(g + 1) * nint])
+    }
+
+    /// Runs `work` on every group and its rows, in pieces over the threads.
+    fn for_each_group(&mut self, work: impl Fn(&Self, usize, &mut [T], &mut [T::Int]) + Sync) {
+        let chunk = self.ngroup().div_ceil(CHUNKS_PER_THREAD * rayon::current_num_threads());
+        let (nreal, nint) = (self.rows.nreal, self.rows.nint);
+        let (mut reals, mut ints) = (std::mem::take(&mut self.reals), std::mem::take(&mut self.ints));
+        let this = &*self;
+        let some = |(c, (reals, ints)): (usize, (&mut [T], &mut [T::Int]))| {
+            for (g, (reals, ints)) in reals.chunks_mut(nreal).zip(ints.chunks_mut(nint)).enumerate() {
+                work(this, c * chunk + g, reals, ints);
+            }
+        };
+        if self.ngroup() == 1 {
+            // no thread is woken for it
+            some((0, (&mut reals, &mut ints)));
+        } else {
+            reals.par_chunks_mut(chunk * nreal).zip(ints.par_chunks_mut(chunk * nint)).enumerate().for_each(some);
         }
+        (self.reals, self.ints) = (reals, ints);
     }
 
-    fn load(&self, s: &mut Scratch<T>, w: usize, reals: &[T], ints: &[i32]) {
+    /// The lanes of a group with a world that moves.
+    fn live(&self, g: usize, ints: &[T::Int]) -> Lanes {
+        let worlds = (self.nworld - g * T::LANES).min(T::LANES);
+        let at = self.rows.int(Field::status).map_or(0, |place| place.0);
+        moving::<T>(&ints[at]) & (Self::ALL >> (T::LANES - worlds))
+    }
+
+    /// Takes a group into the work arrays.
+    fn load(&self, s: &mut Scratch<T>, g: usize, live: Lanes, reals: &[T], ints: &[T::Int]) {
         self.rows.load(reals, ints, &mut s.d);
         if let Some(m) = &mut s.model {
             for (field, values) in &self.overrides {
                 if let Some(SliceMut::F(v)) = m.get_mut(*field) {
                     let n = v.len();
-                    v.copy_from_slice(&values[w * n..(w + 1) * n]);
+                    v.copy_from_slice(&values[g * n..(g + 1) * n]);
+                }
+            }
+        }
+        self.fill(s, live);
+    }
+
+    /// Puts copies of a live world into the lanes that have none.
+    fn fill(&self, s: &mut Scratch<T>, live: Lanes) {
+        let from = live.trailing_zeros() as usize;
+        for to in lanes(Self::ALL & !live) {
+            self.rows.copy_lane(from, to, &mut s.d);
+            if let Some(m) = &mut s.model {
+                for (field, _) in &self.overrides {
+                    if let Some(SliceMut::F(v)) = m.get_mut(*field) {
+                        v.iter_mut().for_each(|x| x.set_lane(to, x.lane(from)));
+                    }
                 }
             }
         }
     }
 
-    /// Runs `n` steps of every world; `each` sees a world after each of its steps.
-    pub(crate) fn step(
-        &mut self,
+    /// Has the controls of the live worlds of a group set.
+    fn control(&self, s: &mut Scratch<T>, g: usize, live: Lanes, k: usize, control: Control<'_>) {
+        for l in lanes(live) {
+            s.control(l, |ctrl| control(g * T::LANES + l, k, ctrl));
+        }
+        let from = live.trailing_zeros() as usize;
+        for to in lanes(Self::ALL & !live) {
+            s.d.ctrl.iter_mut().for_each(|x| x.set_lane(to, x.lane(from)));
+        }
+    }
+
+    /// Runs `n` steps of a group.
+    fn step_group(
+        &self,
+        s: &mut Scratch<T>,
+        (g, reals, ints): (usize, &mut [T], &mut [T::Int]),
         calls: &[Call],
         n: usize,
         control: Option<Control<'_>>,
-        each: Option<&(dyn Fn(usize, usize, &Data<T>) + Sync)>,
     ) {
-        let mut reals = std::mem::take(&mut self.reals);
-        let mut ints = std::mem::take(&mut self.ints);
-        let this = &*self;
-        let (nreal, nint) = (this.rows.nreal.max(1), this.rows.nint.max(1));
-        reals.par_chunks_mut(nreal).zip(ints.par_chunks_mut(nint)).enumerate().for_each_init(
-            || this.scratch(),
-            |s, (w, (reals, ints))| {
-                this.load(s, w, reals, ints);
-                for k in 0..n {
-                    if let Some(control) = control {
-                        control(w, k, &mut s.ctrl);
-                        s.d.ctrl.iter_mut().zip(&s.ctrl).for_each(|(a, &b)| *a = T::r(b));
-                    }
-                    // a frozen world stays as it is
-                    if s.d.status[0] & status::FROZEN == 0 {
-                        let m = s.model.as_ref().unwrap_or(&this.model);
-                        for &call in calls {
-                            kiloworld_cpu::run(call, m, &mut s.d);
-                        }
-                    }
-                    if let Some(each) = each {
-                        each(w, k, &s.d);
-                    }
+        let mut live = self.live(g, ints);
+        if live == 0 {
+            return;
+        }
+        self.load(s, g, live, reals, ints);
+        for k in 0..n {
+            if let Some(control) = control {
+                self.control(s, g, live, k, control);
+            }
+            let m = s.model.as_ref().unwrap_or(&self.model);
+            for &call in calls {
+                kiloworld_cpu::run(call, m, &mut s.d);
+            }
+            let frozen = live & !moving::<T>(&s.d.status[0]);
+            if frozen != 0 {
+                lanes(frozen).for_each(|l| self.rows.store_lane(l, &s.d, reals, ints));
+                live &= !frozen;
+                if live == 0 {
+                    return;
                 }
-                this.rows.store(&s.d, reals, ints);
-            },
-        );
-        self.reals = reals;
-        self.ints = ints;
+                self.fill(s, live);
+            }
+        }
+        if live == Self::ALL {
+            self.rows.store(&s.d, reals, ints);
+        } else {
+            lanes(live).for_each(|l| self.rows.store_lane(l, &s.d, reals, ints));
+        }
     }
 
-    /// Runs a forward pass of the given worlds on work arrays and hands each to `each`; the kept state stays as it is.
-    pub(crate) fn forward(&self, calls: &[Call], ids: &[usize], each: &(dyn Fn(usize, &Data<T>) + Sync)) {
-        let (nreal, nint) = (self.rows.nreal, self.rows.nint);
-        ids.par_iter().enumerate().for_each_init(
-            || self.scratch(),
-            |s, (k, &w)| {
-                self.load(s, w, &self.reals[w * nreal..(w + 1) * nreal], &self.ints[w * nint..(w + 1) * nint]);
-                let m = s.model.as_ref().unwrap_or(&self.model);
+    /// Takes one world into work arrays of its own.
+    fn load_one(&self, s: &mut Scratch<T::One>, w: usize, reals: &[T], ints: &[T::Int]) {
+        let (g, l) = (w / T::LANES, w % T::LANES);
+        self.rows.take_lane(l, reals, ints, &mut s.d);
+        if let Some(m) = &mut s.model {
+            for (field, values) in &self.overrides {
+                if let Some(SliceMut::F(v)) = m.get_mut(*field) {
+                    let n = v.len();
+                    v.iter_mut().zip(&values[g * n..(g + 1) * n]).for_each(|(to, x)| *to = x.lane(l));
+                }
+            }
+        }
+    }
+
+    /// Runs `n` steps of every world by itself, with the same bits as in lanes; `each` sees it after each of them.
+    pub(crate) fn step_each(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>, each: Each<'_, T::One>) {
+        self.for_each_group(|this, g, reals, ints| {
+            this.scratch_one.with(
+                || this.new_scratch_one(),
+                |s| {
+                    for w in (g * T::LANES..this.nworld).take(T::LANES) {
+                        if this.live(g, ints) >> (w % T::LANES) & 1 == 0 {
+                            // nothing of another world is to be seen in it
+                            s.d = Data::new(&this.one.size, &Real::zero());
+                        }
+                        this.load_one(s, w, reals, ints);
+                        for k in 0..n {
+                            if s.d.status[0] & status::FROZEN == 0 {
+                                if let Some(control) = control {
+                                    s.control(0, |ctrl| control(w, k, ctrl));
+                                }
+                                let m = s.model.as_ref().unwrap_or(&this.one);
+                                for &call in calls {
+                                    kiloworld_cpu::run(call, m, &mut s.d);
+                                }
+                            }
+                            each(w, k, &s.d);
+                        }
+                        this.rows.give_lane(w % T::LANES, &s.d, reals, ints);
+                    }
+                },
+            );
+        });
+    }
+
+    /// Runs a forward pass of one world by itself and shows it.
+    fn look<R>(&self, calls: &[Call], w: usize, show: impl FnOnce(&Data<T::One>) -> R) -> R {
+        self.scratch_one.with(
+            || self.new_scratch_one(),
+            |s| {
+                let (reals, ints) = self.group(w / T::LANES);
+                self.load_one(s, w, reals, ints);
+                let m = s.model.as_ref().unwrap_or(&self.one);
                 for &call in calls {
                     kiloworld_cpu::run(call, m, &mut s.d);
                 }
-                each(k, &s.d);
+                show(&s.d)
             },
-        );
+        )
+    }
+}
+
+impl<T: Compiled> CpuWorlds for CpuBatch<T> {
+    fn name(&self) -> String {
+        let precision = if size_of::<T::One>() == size_of::<f32>() { "f32" } else { "f64" };
+        match T::LANES {
+            1 => precision.to_owned(),
+            n => format!("{precision}, {n} lanes"),
+        }
     }
 
-    /// Seconds a world-step that each stage takes: a few worlds stepped on this thread, stage by stage timed.
-    pub(crate) fn profile(&self, calls: &[Call], n: usize, control: Control<'_>) -> Vec<(Stage, f64)> {
+    fn bytes_per_world(&self) -> usize {
+        (self.rows.nreal * size_of::<T>() + self.rows.nint * size_of::<T::Int>()) / T::LANES
+    }
+
+    fn bytes_per_thread(&self) -> usize {
+        let none = World::<T>::default();
+        let bytes = |f: Field| match f.info().kind {
+            Kind::F => size_of::<T>(),
+            Kind::I if none.ints(f).is_some() => size_of::<T::Int>(),
+            Kind::I => size_of::<i32>(),
+        };
+        Field::TABLE.iter().filter(|f| !f.is_model()).map(|f| f.len(&self.model.size) * bytes(f.field)).sum()
+    }
+
+    fn keeps(&self, field: Field) -> bool {
+        self.rows.real(field).or(self.rows.int(field)).is_some()
+    }
+
+    fn get(&self, field: Field, w: usize, out: &mut [f64]) {
+        let ((reals, ints), l) = (self.group(w / T::LANES), w % T::LANES);
+        if let Some((at, len)) = self.rows.real(field) {
+            out.iter_mut().zip(&reals[at..at + len]).for_each(|(o, x)| *o = x.lane(l).to_f64());
+            if field == Field::qpos
+                && let Some((lo, _)) = self.rows.real(Field::qpos_lo)
+            {
+                out.iter_mut().zip(&reals[lo..lo + len]).for_each(|(o, x)| *o += x.lane(l).to_f64());
+            }
+        } else if let Some((at, len)) = self.rows.int(field) {
+            out.iter_mut().zip(&ints[at..at + len]).for_each(|(o, x)| *o = f64::from(x.get(l)));
+        }
+    }
+
+    fn set(&mut self, field: Field, w: usize, values: &[f64]) {
+        let (g, l) = (w / T::LANES, w % T::LANES);
+        if let Some((at, len)) = self.rows.real(field) {
+            let row = &mut self.reals[g * self.rows.nreal..];
+            row[at..at + len].iter_mut().zip(values).for_each(|(x, &v)| x.set_lane(l, Real::r(v)));
+            if field == Field::qpos
+                && let Some((lo, _)) = self.rows.real(Field::qpos_lo)
+            {
+                for i in 0..len {
+                    let rest = if self.two_float[i] { values[i] - row[at + i].lane(l).to_f64() } else { 0.0 };
+                    row[lo + i].set_lane(l, Real::r(rest));
+                }
+            }
+        } else if let Some((at, len)) = self.rows.int(field) {
+            let row = &mut self.ints[g * self.rows.nint..];
+            #[allow(clippy::cast_possible_truncation, reason = "flags and counts, given as f64 like every field")]
+            row[at..at + len].iter_mut().zip(values).for_each(|(x, &v)| x.set(l, v as i32));
+        }
+    }
+
+    fn set_model(&mut self, field: Field, values: &[f64]) {
+        let n = values.len() / self.nworld;
+        let mut groups = vec![T::zero(); self.ngroup() * n];
+        for (i, &x) in values.iter().enumerate() {
+            let w = i / n;
+            groups[w / T::LANES * n + i % n].set_lane(w % T::LANES, Real::r(x));
+        }
+        self.overrides.retain(|o| o.0 != field);
+        self.overrides.push((field, groups));
+        // those without a model of their own
+        (self.scratch, self.scratch_one) = (Pool::new(), Pool::new());
+    }
+
+    fn step(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>) {
+        self.for_each_group(|this, g, reals, ints| {
+            let make = || this.new_scratch();
+            this.scratch.with(make, |s| this.step_group(s, (g, reals, ints), calls, n, control));
+        });
+    }
+
+    fn trace(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>, each: Each<'_, f64>) {
+        self.step_each(calls, n, control, &|w, k, d| each(w, k, &to_f64(d)));
+    }
+
+    fn forward(&self, calls: &[Call], ids: &[usize], fields: &[Field]) -> Vec<Vec<f64>> {
+        let lens: Vec<usize> = fields.iter().map(|f| f.info().len(&self.one.size)).collect();
+        let computed = fields.iter().any(|&f| !self.keeps(f));
+        let read = |w: usize, d: Option<&Data<T::One>>| -> Vec<Vec<f64>> {
+            let row = |(&f, &n): (&Field, &usize)| match d {
+                Some(d) if !self.keeps(f) => row_f64(d, f),
+                _ => {
+                    let mut out = vec![0.0; n];
+                    self.get(f, w, &mut out);
+                    out
+                }
+            };
+            fields.iter().zip(&lens).map(row).collect()
+        };
+        let look = |&w: &usize| if computed { self.look(calls, w, |d| read(w, Some(d))) } else { read(w, None) };
+        let rows: Vec<Vec<Vec<f64>>> =
+            if computed && ids.len() > 1 { ids.par_iter().map(look).collect() } else { ids.iter().map(look).collect() };
+        let mut out: Vec<Vec<f64>> = lens.iter().map(|n| Vec::with_capacity(n * ids.len())).collect();
+        for world in rows {
+            out.iter_mut().zip(world).for_each(|(all, row)| all.extend(row));
+        }
+        out
+    }
+
+    fn world(&self, calls: &[Call], w: usize) -> Data<f64> {
+        self.look(calls, w, to_f64)
+    }
+
+    fn profile(&self, calls: &[Call], n: usize, control: Control<'_>) -> Vec<(Stage, f64)> {
         const WORLDS: usize = 64;
-        let nworld = (self.reals.len() / self.rows.nreal.max(1)).min(WORLDS);
-        let mut s = self.scratch();
+        let mut s = self.new_scratch();
         let mut times: Vec<(Stage, f64)> = Vec::new();
-        for w in 0..nworld {
-            let (reals, ints) = (w * self.rows.nreal, w * self.rows.nint);
-            self.load(&mut s, w, &self.reals[reals..reals + self.rows.nreal], &self.ints[ints..ints + self.rows.nint]);
-            let m = s.model.as_ref().unwrap_or(&self.model);
+        let mut worlds = 0;
+        for g in 0..self.ngroup() {
+            let (reals, ints) = self.group(g);
+            let live = self.live(g, ints);
+            if live == 0 {
+                continue;
+            }
+            worlds += live.count_ones() as usize;
+            self.load(&mut s, g, live, reals, ints);
             for k in 0..n {
-                control(w, k, &mut s.ctrl);
-                s.d.ctrl.iter_mut().zip(&s.ctrl).for_each(|(a, &b)| *a = T::r(b));
+                self.control(&mut s, g, live, k, control);
+                let m = s.model.as_ref().unwrap_or(&self.model);
                 for &call in calls {
                     let clock = Instant::now();
                     kiloworld_cpu::run(call, m, &mut s.d);
-                    let seconds = clock.elapsed().as_secs_f64() / (nworld * n) as f64;
+                    let seconds = clock.elapsed().as_secs_f64();
                     match times.iter_mut().find(|t| t.0 == call.stage) {
                         Some(t) => t.1 += seconds,
                         None => times.push((call.stage, seconds)),
                     }
                 }
             }
+            if worlds >= WORLDS {
+                break;
+            }
         }
+        times.iter_mut().for_each(|t| t.1 /= (worlds * n).max(1) as f64);
         times
     }
+}
 
-    /// True where the field is kept between steps.
-    pub(crate) fn keeps(&self, field: Field) -> bool {
-        self.rows.real(field).or(self.rows.int(field)).is_some()
-    }
+/// The lanes whose status is not that of a frozen world.
+fn moving<T: Real>(word: &T::Int) -> Lanes {
+    (0..T::LANES).filter(|&l| word.get(l) & status::FROZEN == 0).fold(0, |set, l| set | 1 << l)
+}
 
-    /// A kept field of one world.
-    pub(crate) fn get(&self, field: Field, w: usize, out: &mut [f64]) {
-        if let Some((at, len)) = self.rows.real(field) {
-            let row = &self.reals[w * self.rows.nreal..];
-            out.iter_mut().zip(&row[at..at + len]).for_each(|(o, x)| *o = x.to_f64());
-            if field == Field::qpos
-                && let Some((lo, _)) = self.rows.real(Field::qpos_lo)
-            {
-                out.iter_mut().zip(&row[lo..lo + len]).for_each(|(o, x)| *o += x.to_f64());
-            }
-        } else if let Some((at, len)) = self.rows.int(field) {
-            let row = &self.ints[w * self.rows.nint..];
-            out.iter_mut().zip(&row[at..at + len]).for_each(|(o, &x)| *o = f64::from(x));
+/// The model of worlds that share slots: room for the contacts and rows of every lane, or for all that there can be.
+fn slots(m: &Model<f64>, lanes: usize) -> Model<f64> {
+    let mut out = m.clone();
+    if lanes > 1 {
+        let (ncon, nefc) = kiloworld_model::slots(m);
+        (out.opt.world_ncon, out.opt.world_nefc) = (m.size.nconmax, m.size.njmax);
+        out.size.nconmax = ncon.min(lanes * m.size.nconmax);
+        out.size.njmax = nefc.min(lanes * m.size.njmax);
+        if m.size.njdual > 0 {
+            out.size.njdual = out.size.njmax;
         }
     }
+    out
+}
 
-    /// Sets a kept field of one world.
-    pub(crate) fn set(&mut self, field: Field, w: usize, values: &[f64]) {
-        if let Some((at, len)) = self.rows.real(field) {
-            let row = &mut self.reals[w * self.rows.nreal..];
-            row[at..at + len].iter_mut().zip(values).for_each(|(a, &b)| *a = T::r(b));
-            if field == Field::qpos
-                && let Some((lo, _)) = self.rows.real(Field::qpos_lo)
-            {
-                for i in 0..len {
-                    let rest = values[i] - row[at + i].to_f64();
-                    row[lo + i] = T::r(if self.two_float[i] { rest } else { 0.0 });
-                }
-            }
-        } else if let Some((at, len)) = self.rows.int(field) {
-            let row = &mut self.ints[w * self.rows.nint..];
-            #[allow(clippy::cast_possible_truncation, reason = "flags and counts, given as f64 like every field")]
-            row[at..at + len].iter_mut().zip(values).for_each(|(a, &b)| *a = b as i32);
-        }
-    }
-
-    /// Sets a field of the model, for all worlds or (nworld, n).
-    pub(crate) fn set_model(&mut self, field: Field, per_world: bool, values: &[f64]) {
-        let values: Vec<T> = values.iter().map(|&x| T::r(x)).collect();
-        self.overrides.retain(|o| o.0 != field);
-        if per_world {
-            self.overrides.push((field, values));
-        } else if let Some(SliceMut::F(v)) = self.model.get_mut(field) {
-            *v = values;
-        }
+fn row_f64<T: Scalar>(d: &Data<T>, field: Field) -> Vec<f64> {
+    match d.get(field) {
+        Some(Slice::F(v)) => v.iter().map(|x| x.to_f64()).collect(),
+        Some(Slice::I(v)) => v.iter().map(|&x| f64::from(x)).collect(),
+        None => Vec::new(),
     }
 }
 

@@ -76,6 +76,16 @@ pub enum Error {
     /// a field that cannot differ from world to world
     #[error("{0} cannot be set per world: it is an integer or decides sizes")]
     NotPerWorld(&'static str),
+    /// a width that the processor does not have
+    #[error("{lanes} lanes in {precision} are not to be had on this processor: it has {has}")]
+    Lanes {
+        /// the width asked for
+        lanes: u32,
+        /// f64 or f32
+        precision: &'static str,
+        /// the widths that there are
+        has: String,
+    },
     /// precision that the backend does not have
     #[error("the GPU computes in f32; ask for precision f32 or auto, or for the CPU backend")]
     GpuPrecision,

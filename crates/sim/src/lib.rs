@@ -15,6 +15,7 @@
 mod batch;
 mod builder;
 mod cpu_batch;
+mod cpu_worlds;
 mod error;
 mod gpu_batch;
 mod report;

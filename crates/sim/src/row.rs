@@ -1,7 +1,7 @@
-//! What a CPU batch keeps of a world from step to step: one row of reals, one of integers.
+//! What a CPU batch keeps of its worlds from step to step: a row of reals and one of integers, a world in each lane.
 
-use kiloworld_cpu::Scalar;
-use kiloworld_layout::{Buffer, Data, Field, Sizes, Slice, SliceMut, consts::jnt};
+use kiloworld_cpu::{Ints, Real, World};
+use kiloworld_layout::{Buffer, Field, Sizes, consts::jnt};
 
 /// The integers that persist: what the user switches and what a step reports.
 pub(crate) const COUNTERS: [Field; 11] = [
@@ -18,7 +18,7 @@ pub(crate) const COUNTERS: [Field; 11] = [
     Field::status,
 ];
 
-/// Places of the kept fields in a world's rows.
+/// Places of the kept fields in a group's rows.
 #[derive(Clone, Debug)]
 pub(crate) struct RowLayout {
     reals: Vec<(Field, usize, usize)>,
@@ -55,30 +55,82 @@ impl RowLayout {
         self.ints.iter().find(|r| r.0 == field).map(|r| (r.1, r.2))
     }
 
-    /// Rows into the world that stages work on.
-    pub(crate) fn load<T: Scalar>(&self, reals: &[T], ints: &[i32], d: &mut Data<T>) {
+    /// Rows into the worlds that stages work on: a copy, since a row has its worlds in the lanes already.
+    pub(crate) fn load<T: Real>(&self, reals: &[T], ints: &[T::Int], d: &mut World<T>) {
         for &(f, at, len) in &self.reals {
-            if let Some(SliceMut::F(v)) = d.get_mut(f) {
+            if let Some(v) = d.reals_mut(f) {
                 v.copy_from_slice(&reals[at..at + len]);
             }
         }
         for &(f, at, len) in &self.ints {
-            if let Some(SliceMut::I(v)) = d.get_mut(f) {
+            if let Some(v) = d.ints_mut(f) {
                 v.copy_from_slice(&ints[at..at + len]);
             }
         }
     }
 
     /// And back.
-    pub(crate) fn store<T: Scalar>(&self, d: &Data<T>, reals: &mut [T], ints: &mut [i32]) {
+    pub(crate) fn store<T: Real>(&self, d: &World<T>, reals: &mut [T], ints: &mut [T::Int]) {
         for &(f, at, len) in &self.reals {
-            if let Some(Slice::F(v)) = d.get(f) {
+            if let Some(v) = d.reals(f) {
                 reals[at..at + len].copy_from_slice(v);
             }
         }
         for &(f, at, len) in &self.ints {
-            if let Some(Slice::I(v)) = d.get(f) {
+            if let Some(v) = d.ints(f) {
                 ints[at..at + len].copy_from_slice(v);
+            }
+        }
+    }
+
+    /// And back, of lane `l` alone.
+    pub(crate) fn store_lane<T: Real>(&self, l: usize, d: &World<T>, reals: &mut [T], ints: &mut [T::Int]) {
+        for &(f, at, len) in &self.reals {
+            if let Some(v) = d.reals(f) {
+                reals[at..at + len].iter_mut().zip(v).for_each(|(to, x)| to.set_lane(l, x.lane(l)));
+            }
+        }
+        for &(f, at, len) in &self.ints {
+            if let Some(v) = d.ints(f) {
+                ints[at..at + len].iter_mut().zip(v).for_each(|(to, x)| to.set(l, x.get(l)));
+            }
+        }
+    }
+
+    /// Makes the world of lane `to` a copy of that of lane `from`, in everything that persists.
+    pub(crate) fn copy_lane<T: Real>(&self, from: usize, to: usize, d: &mut World<T>) {
+        for &(f, ..) in &self.reals {
+            d.reals_mut(f).into_iter().flatten().for_each(|x| x.set_lane(to, x.lane(from)));
+        }
+        for &(f, ..) in &self.ints {
+            d.ints_mut(f).into_iter().flatten().for_each(|x| x.set(to, x.get(from)));
+        }
+    }
+
+    /// Lane `l` of rows into a world by itself.
+    pub(crate) fn take_lane<T: Real>(&self, l: usize, reals: &[T], ints: &[T::Int], d: &mut World<T::One>) {
+        for &(f, at, len) in &self.reals {
+            if let Some(v) = d.reals_mut(f) {
+                v.iter_mut().zip(&reals[at..at + len]).for_each(|(to, x)| *to = x.lane(l));
+            }
+        }
+        for &(f, at, len) in &self.ints {
+            if let Some(v) = d.ints_mut(f) {
+                v.iter_mut().zip(&ints[at..at + len]).for_each(|(to, x)| *to = x.get(l));
+            }
+        }
+    }
+
+    /// And back.
+    pub(crate) fn give_lane<T: Real>(&self, l: usize, d: &World<T::One>, reals: &mut [T], ints: &mut [T::Int]) {
+        for &(f, at, len) in &self.reals {
+            if let Some(v) = d.reals(f) {
+                reals[at..at + len].iter_mut().zip(v).for_each(|(to, &x)| to.set_lane(l, x));
+            }
+        }
+        for &(f, at, len) in &self.ints {
+            if let Some(v) = d.ints(f) {
+                ints[at..at + len].iter_mut().zip(v).for_each(|(to, &x)| to.set(l, x));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! How many contacts and rows a world needs: the high-water mark of a short run on the CPU.
 
 use crate::cpu_batch::CpuBatch;
+use crate::cpu_worlds::CpuWorlds;
 use crate::{rng, step};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::status;
@@ -49,17 +50,12 @@ pub fn probe(m: &Model<f64>, limit: usize) -> HighWater {
         }
     };
     let (ncon, nefc) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    batch.step(
-        &step::step(&m.opt),
-        STEPS,
-        Some(&control),
-        Some(&|_, _, d| {
-            if d.status[0] & status::FROZEN == 0 {
-                ncon.fetch_max(count(d.ncon_need[0]), Ordering::Relaxed);
-                nefc.fetch_max(count(d.nefc_need[0]), Ordering::Relaxed);
-            }
-        }),
-    );
+    batch.step_each(&step::step(&m.opt), STEPS, Some(&control), &|_, _, d| {
+        if d.status[0] & status::FROZEN == 0 {
+            ncon.fetch_max(count(d.ncon_need[0]), Ordering::Relaxed);
+            nefc.fetch_max(count(d.nefc_need[0]), Ordering::Relaxed);
+        }
+    });
     HighWater { ncon: ncon.into_inner(), nefc: nefc.into_inner() }
 }
 

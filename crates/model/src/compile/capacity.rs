@@ -23,6 +23,18 @@ fn contacts(a: i32, b: i32) -> usize {
     }
 }
 
+/// Contact slots and row slots that worlds which share them can need together at most: a slot is there where any of them has
+/// the contact or the row, so that both ends of a range and every corner of a box on a plane count.
+pub fn slots(m: &Model<f64>) -> (usize, usize) {
+    let kind = |id: &i32| m.geom_type[*id as usize];
+    let candidates = |a: i32, b: i32| if a == geom::PLANE && contacts(a, b) > 2 { 8 } else { contacts(a, b) };
+    let ncon = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| candidates(kind(a), kind(b))).sum::<usize>();
+    let limits = m.jnt_limited.iter().chain(&m.tendon_limited).filter(|&&l| l != 0).count();
+    // friction loss may be given to any of them in some world
+    let friction = m.size.nv + m.size.ntendon;
+    (ncon, rows_equality(m) + friction + 2 * limits + ncon * rows_per_contact(m))
+}
+
 /// Rows of one contact at most.
 pub fn rows_per_contact(m: &Model<f64>) -> usize {
     let dim = m.geom_condim.iter().chain(&m.pair_dim).copied().max().unwrap_or(1);
@@ -30,13 +42,18 @@ pub fn rows_per_contact(m: &Model<f64>) -> usize {
     if dim > 1 && m.opt.cone == cone::PYRAMIDAL { 2 * (dim - 1) } else { dim }
 }
 
-/// Rows at most of equality constraints, friction loss and limits.
-pub fn rows_always(m: &Model<f64>) -> usize {
-    let equality = m.eq_type.iter().map(|&t| match t {
+/// Rows of equality constraints at most.
+fn rows_equality(m: &Model<f64>) -> usize {
+    let rows = |&t: &i32| match t {
         eq::CONNECT => 3,
         eq::WELD => 6,
         _ => 1,
-    });
+    };
+    m.eq_type.iter().map(rows).sum()
+}
+
+/// Rows at most of equality constraints, friction loss and limits.
+pub fn rows_always(m: &Model<f64>) -> usize {
     let friction = m.dof_frictionloss.iter().chain(&m.tendon_frictionloss).filter(|&&f| f > 0.0).count();
     // a slide or hinge can be at both ends when its range is shorter than the margins
     let joint = (0..m.size.njnt).filter(|&j| m.jnt_limited[j] != 0).map(|j| {
@@ -46,5 +63,5 @@ pub fn rows_always(m: &Model<f64>) -> usize {
     let tendon = (0..m.size.ntendon)
         .filter(|&t| m.tendon_limited[t] != 0)
         .map(|t| 1 + usize::from(m.tendon_range[2 * t + 1] - m.tendon_range[2 * t] < 2.0 * m.tendon_margin[t]));
-    equality.sum::<usize>() + friction + joint.sum::<usize>() + tendon.sum::<usize>()
+    rows_equality(m) + friction + joint.sum::<usize>() + tendon.sum::<usize>()
 }

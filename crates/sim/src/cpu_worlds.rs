@@ -1,0 +1,85 @@
+//! What a batch asks of its worlds on the CPU, whatever number they are stepped in, and how that number is chosen.
+
+use crate::Error;
+use crate::cpu_batch::CpuBatch;
+use kiloworld_cpu::Compiled;
+use kiloworld_layout::{Call, Data, Field, Model, Stage};
+
+/// What sets a world's controls before a step: (world, step of this call, controls).
+pub(crate) type Control<'a> = &'a (dyn Fn(usize, usize, &mut [f64]) + Sync);
+
+/// What sees a world after a step: (world, step of this call, the world).
+pub(crate) type Each<'a, T> = &'a (dyn Fn(usize, usize, &Data<T>) + Sync);
+
+/// The worlds of a batch on the CPU.
+pub(crate) trait CpuWorlds: Send + Sync {
+    /// The number that the worlds are stepped in, in words.
+    fn name(&self) -> String;
+    /// Bytes that a world keeps between steps.
+    fn bytes_per_world(&self) -> usize;
+    /// Bytes of work arrays a thread.
+    fn bytes_per_thread(&self) -> usize;
+    /// True where the field is kept between steps.
+    fn keeps(&self, field: Field) -> bool;
+    /// A kept field of one world.
+    fn get(&self, field: Field, w: usize, out: &mut [f64]);
+    /// Sets a kept field of one world.
+    fn set(&mut self, field: Field, w: usize, values: &[f64]);
+    /// Sets a field of the model, (nworld, n).
+    fn set_model(&mut self, field: Field, values: &[f64]);
+    /// Runs `n` steps of every world that is not frozen.
+    fn step(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>);
+    /// Runs `n` steps of every world by itself; `each` sees it after each of them.
+    fn trace(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>, each: Each<'_, f64>);
+    /// Runs a forward pass of the given worlds on work arrays and returns fields, (ids.len(), n) each; the worlds stay as
+    /// they are.
+    fn forward(&self, calls: &[Call], ids: &[usize], fields: &[Field]) -> Vec<Vec<f64>>;
+    /// One world after a forward pass.
+    fn world(&self, calls: &[Call], w: usize) -> Data<f64>;
+    /// Seconds a world-step that each stage takes on one thread: a few groups stepped stage by stage.
+    fn profile(&self, calls: &[Call], n: usize, control: Control<'_>) -> Vec<(Stage, f64)>;
+}
+
+/// A number that worlds can be stepped in.
+struct Width {
+    lanes: usize,
+    available: fn() -> bool,
+    make: fn(&Model<f64>, usize) -> Box<dyn CpuWorlds>,
+}
+
+fn width<T: Compiled>() -> Width {
+    Width { lanes: T::LANES, available: T::available, make: |m, nworld| Box::new(CpuBatch::<T>::new(m, nworld)) }
+}
+
+/// The widths in single or double precision, in the order in which they are taken where the processor has them.
+fn widths(single: bool) -> Vec<Width> {
+    if single { vec![width::<f32>()] } else { vec![width::<f64>()] }
+}
+
+/// Worlds in the number that suits the processor: the first width of the list that the batch fills on every thread, or that
+/// of `lanes`.
+pub(crate) fn cpu_worlds(
+    m: &Model<f64>,
+    nworld: usize,
+    single: bool,
+    lanes: Option<u32>,
+) -> Result<Box<dyn CpuWorlds>, Error> {
+    let widths: Vec<Width> = widths(single).into_iter().filter(|w| (w.available)()).collect();
+    let a_thread = nworld.div_ceil(rayon::current_num_threads());
+    let found = match lanes {
+        Some(lanes) => widths.iter().find(|w| w.lanes == lanes as usize),
+        // one world is fastest by itself
+        None => widths.iter().find(|w| w.lanes <= a_thread),
+    };
+    match (found, lanes) {
+        (Some(w), _) => Ok((w.make)(m, nworld)),
+        (None, lanes) => {
+            let has: Vec<String> = widths.iter().map(|w| w.lanes.to_string()).collect();
+            Err(Error::Lanes {
+                lanes: lanes.unwrap_or(1),
+                precision: if single { "f32" } else { "f64" },
+                has: has.join(", "),
+            })
+        }
+    }
+}
