@@ -6,13 +6,13 @@ use kiloworld_model::Model;
 use kiloworld_sim::{Backend, Batch, BatchBuilder, Precision, rng};
 use kiloworld_tests::adapter;
 
-/// A backend under test.
-#[derive(Clone, Copy)]
-struct On(Backend, Precision);
+/// A backend under test, and its lanes where they are not left to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct On(pub(crate) Backend, pub(crate) Precision, pub(crate) Option<u32>);
 
-const CPU64: On = On(Backend::Cpu, Precision::F64);
-const CPU32: On = On(Backend::Cpu, Precision::F32);
-const GPU: On = On(Backend::Gpu, Precision::F32);
+const CPU64: On = On(Backend::Cpu, Precision::F64, None);
+const CPU32: On = On(Backend::Cpu, Precision::F32, None);
+const GPU: On = On(Backend::Gpu, Precision::F32, None);
 
 /// What a world is restored from.
 const STATE: [Field; 11] = [
@@ -29,16 +29,19 @@ const STATE: [Field; 11] = [
     Field::eq_active,
 ];
 
-fn model(name: &str) -> Model {
+pub(crate) fn model(name: &str) -> Model {
     let path = kiloworld_tests::corpus::root().join("models").join(name);
     Model::from_path(&path).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A batch whose world `i` is the world called `who[i]`: its own start velocity, later its own controls.
-fn batch(model: &Model, on: On, who: &[usize]) -> Batch {
+pub(crate) fn batch(model: &Model, on: On, who: &[usize]) -> Batch {
     let mut builder = Batch::builder(model).nworld(who.len()).backend(on.0).precision(on.1);
     if on.0 == Backend::Gpu {
         builder = builder.gpu(adapter::gpu().expect("the caller asked for a GPU"));
+    }
+    if let Some(lanes) = on.2 {
+        builder = builder.lanes(lanes);
     }
     let mut batch = builder.build().expect("a batch");
     if model.layout.size.nkey > 0 {
@@ -51,7 +54,7 @@ fn batch(model: &Model, on: On, who: &[usize]) -> Batch {
 }
 
 /// Steps `n` times from step `at`, each world with the controls of its name.
-fn run(batch: &mut Batch, who: &[usize], at: usize, n: usize) {
+pub(crate) fn run(batch: &mut Batch, who: &[usize], at: usize, n: usize) {
     let ranges = batch.ctrl_ranges();
     let control = |w: usize, k: usize, ctrl: &mut [f64]| {
         for (i, (c, (lo, hi))) in ctrl.iter_mut().zip(&ranges).enumerate() {
@@ -62,7 +65,7 @@ fn run(batch: &mut Batch, who: &[usize], at: usize, n: usize) {
 }
 
 /// Everything that a world keeps, as bits.
-fn bits(batch: &mut Batch) -> Vec<Vec<u64>> {
+pub(crate) fn bits(batch: &mut Batch) -> Vec<Vec<u64>> {
     let n = batch.nworld();
     let mut worlds = vec![Vec::new(); n];
     for field in STATE.into_iter().chain([Field::ncon, Field::nefc, Field::solver_niter, Field::status]) {

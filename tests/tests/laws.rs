@@ -29,6 +29,16 @@ macro_rules! tests {
             }
 
             #[test]
+            fn cpu_f64_lanes() {
+                hold(stringify!($name), Backend::CpuF64Lanes);
+            }
+
+            #[test]
+            fn cpu_f32_lanes() {
+                hold(stringify!($name), Backend::CpuF32Lanes);
+            }
+
+            #[test]
             fn gpu() {
                 hold(stringify!($name), Backend::Gpu);
             }

@@ -2,6 +2,7 @@
 mod barriers;
 mod batch;
 mod batch_bits;
+mod batch_lanes;
 mod collision;
 mod constraint;
 mod device;

@@ -65,7 +65,7 @@ pub(crate) struct Where {
     /// Constraint rows that a world can hold [default: chosen from the model]
     #[arg(long, value_name = "N")]
     pub(crate) njmax: Option<usize>,
-    /// GPU: invocations that work on a world together [default: chosen from model and adapter]
+    /// GPU: invocations that work on a world together; CPU: worlds in a register, 1: none beside another [default: chosen]
     #[arg(long, value_name = "N")]
     pub(crate) lanes: Option<u32>,
 }
@@ -124,7 +124,7 @@ pub(crate) struct Bench {
 pub(crate) struct Laws {
     /// Only laws whose name contains this
     pub(crate) filter: Option<String>,
-    /// Only this backend [default: cpu f64, cpu f32, and the GPU where there is one]
+    /// Only this backend [default: the CPU in f64 and f32, by itself and in lanes, and the GPU where there is one]
     #[arg(long, value_enum)]
     pub(crate) backend: Option<LawBackend>,
 }
@@ -133,6 +133,8 @@ pub(crate) struct Laws {
 pub(crate) enum LawBackend {
     CpuF64,
     CpuF32,
+    CpuF64Lanes,
+    CpuF32Lanes,
     Gpu,
 }
 

@@ -11,18 +11,20 @@ pub(crate) fn run(args: &Laws, json: bool) -> Result<Outcome> {
     let backends = match args.backend {
         Some(LawBackend::CpuF64) => vec![Backend::CpuF64],
         Some(LawBackend::CpuF32) => vec![Backend::CpuF32],
+        Some(LawBackend::CpuF64Lanes) => vec![Backend::CpuF64Lanes],
+        Some(LawBackend::CpuF32Lanes) => vec![Backend::CpuF32Lanes],
         Some(LawBackend::Gpu) => vec![Backend::Gpu],
         None => match Gpu::new(&GpuOptions::default()) {
             Ok(_) => Backend::ALL.to_vec(),
             Err(error) => {
                 eprintln!("no law is checked on a GPU: {error}");
-                vec![Backend::CpuF64, Backend::CpuF32]
+                Backend::ALL.into_iter().filter(|&b| b != Backend::Gpu).collect()
             }
         },
     };
     if !json {
         println!(
-            "{:<18} {:<8} {:<40} {:>13} {:>13} {:>27}  verdict  control",
+            "{:<18} {:<13} {:<40} {:>13} {:>13} {:>27}  verdict  control",
             "law", "backend", "case and quantity", "expected", "measured", "bounds"
         );
     }
@@ -54,7 +56,7 @@ fn show(v: &Verdict, json: bool) {
         return;
     }
     if let Some(error) = &v.error {
-        println!("{:<18} {:<8} could not be measured: {error}", v.law, v.backend.name());
+        println!("{:<18} {:<13} could not be measured: {error}", v.law, v.backend.name());
     }
     for row in &v.rows {
         let what = format!("{} {}", row.case, row.check);
@@ -65,7 +67,7 @@ fn show(v: &Verdict, json: bool) {
             n => format!("{} OF {n} DO NOT FAIL", n - noticed),
         };
         println!(
-            "{:<18} {:<8} {:<40} {:>13.6} {:>13.6} {:>13.6}{:>+14.6}  {:<7}  {controls}",
+            "{:<18} {:<13} {:<40} {:>13.6} {:>13.6} {:>13.6}{:>+14.6}  {:<7}  {controls}",
             v.law,
             v.backend.name(),
             what.trim(),

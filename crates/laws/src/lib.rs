@@ -29,19 +29,25 @@ pub enum Backend {
     CpuF64,
     /// the CPU in single precision: the witness of rounding
     CpuF32,
+    /// the CPU in double precision, worlds in the lanes of the processor's registers
+    CpuF64Lanes,
+    /// the CPU in single precision, worlds in the lanes of the processor's registers
+    CpuF32Lanes,
     /// the GPU, single precision
     Gpu,
 }
 
 impl Backend {
     /// Every backend.
-    pub const ALL: [Self; 3] = [Self::CpuF64, Self::CpuF32, Self::Gpu];
+    pub const ALL: [Self; 5] = [Self::CpuF64, Self::CpuF32, Self::CpuF64Lanes, Self::CpuF32Lanes, Self::Gpu];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CpuF64 => "cpu-f64",
             Self::CpuF32 => "cpu-f32",
+            Self::CpuF64Lanes => "cpu-f64-lanes",
+            Self::CpuF32Lanes => "cpu-f32-lanes",
             Self::Gpu => "gpu",
         }
     }
@@ -318,10 +324,18 @@ fn batch(
     for &f in fields {
         builder = builder.per_world(f);
     }
-    builder = match backend {
-        Backend::CpuF64 => builder.backend(kiloworld_sim::Backend::Cpu).precision(Precision::F64),
-        Backend::CpuF32 => builder.backend(kiloworld_sim::Backend::Cpu).precision(Precision::F32),
-        Backend::Gpu => builder.backend(kiloworld_sim::Backend::Gpu).gpu(gpu()?),
+    // a law has few worlds: they go into lanes because they are told to
+    let widest = |precision| (precision, kiloworld_sim::lanes(precision)[0]);
+    let cpu = match backend {
+        Backend::CpuF64 => Some((Precision::F64, 1)),
+        Backend::CpuF32 => Some((Precision::F32, 1)),
+        Backend::CpuF64Lanes => Some(widest(Precision::F64)),
+        Backend::CpuF32Lanes => Some(widest(Precision::F32)),
+        Backend::Gpu => None,
+    };
+    builder = match cpu {
+        Some((precision, lanes)) => builder.backend(kiloworld_sim::Backend::Cpu).precision(precision).lanes(lanes),
+        None => builder.backend(kiloworld_sim::Backend::Gpu).gpu(gpu()?),
     };
     Ok(builder.build()?)
 }

@@ -162,10 +162,7 @@ impl<'m> BatchBuilder<'m> {
                 }
                 Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.lanes, &self.per_world)?))
             }
-            (None, precision) => {
-                let single = precision == Precision::F32;
-                Inner::Cpu(cpu_worlds(&m, self.nworld, single, self.lanes)?)
-            }
+            (None, precision) => Inner::Cpu(cpu_worlds(&m, self.nworld, precision, self.lanes)?),
         };
         Batch::new(m, self.nworld, inner, self.per_world)
     }

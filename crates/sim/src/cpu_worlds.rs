@@ -1,7 +1,7 @@
 //! What a batch asks of its worlds on the CPU, whatever number they are stepped in, and how that number is chosen.
 
-use crate::Error;
 use crate::cpu_batch::CpuBatch;
+use crate::{Error, Precision};
 use kiloworld_cpu::Compiled;
 use kiloworld_layout::{Call, Data, Field, Model, Stage};
 
@@ -56,30 +56,36 @@ fn widths(single: bool) -> Vec<Width> {
     if single { vec![width::<f32>()] } else { vec![width::<f64>()] }
 }
 
+fn available(precision: Precision) -> Vec<Width> {
+    widths(precision == Precision::F32).into_iter().filter(|w| (w.available)()).collect()
+}
+
+/// How many worlds side by side a register of this processor can hold on the CPU backend, the width that a large batch takes
+/// first; 1, a world by itself, is always there.
+pub fn lanes(precision: Precision) -> Vec<u32> {
+    available(precision).iter().map(|w| w.lanes as u32).collect()
+}
+
 /// Worlds in the number that suits the processor: the first width of the list that the batch fills on every thread, or that
 /// of `lanes`.
 pub(crate) fn cpu_worlds(
     m: &Model<f64>,
     nworld: usize,
-    single: bool,
-    lanes: Option<u32>,
+    precision: Precision,
+    asked: Option<u32>,
 ) -> Result<Box<dyn CpuWorlds>, Error> {
-    let widths: Vec<Width> = widths(single).into_iter().filter(|w| (w.available)()).collect();
+    let widths = available(precision);
     let a_thread = nworld.div_ceil(rayon::current_num_threads());
-    let found = match lanes {
+    let found = match asked {
         Some(lanes) => widths.iter().find(|w| w.lanes == lanes as usize),
         // one world is fastest by itself
         None => widths.iter().find(|w| w.lanes <= a_thread),
     };
-    match (found, lanes) {
-        (Some(w), _) => Ok((w.make)(m, nworld)),
-        (None, lanes) => {
-            let has: Vec<String> = widths.iter().map(|w| w.lanes.to_string()).collect();
-            Err(Error::Lanes {
-                lanes: lanes.unwrap_or(1),
-                precision: if single { "f32" } else { "f64" },
-                has: has.join(", "),
-            })
+    match found {
+        Some(w) => Ok((w.make)(m, nworld)),
+        None => {
+            let has: Vec<String> = lanes(precision).iter().map(u32::to_string).collect();
+            Err(Error::Lanes { lanes: asked.unwrap_or(1), has: has.join(", ") })
         }
     }
 }

@@ -77,12 +77,10 @@ pub enum Error {
     #[error("{0} cannot be set per world: it is an integer or decides sizes")]
     NotPerWorld(&'static str),
     /// a width that the processor does not have
-    #[error("{lanes} lanes in {precision} are not to be had on this processor: it has {has}")]
+    #[error("this processor does not hold {lanes} worlds in a register in this precision; it has the widths {has}")]
     Lanes {
         /// the width asked for
         lanes: u32,
-        /// f64 or f32
-        precision: &'static str,
         /// the widths that there are
         has: String,
     },

@@ -26,6 +26,7 @@ pub mod step;
 
 pub use batch::Batch;
 pub use builder::{Backend, BatchBuilder, Precision};
+pub use cpu_worlds::lanes;
 pub use error::Error;
 pub use kiloworld_layout::{Call, Data, Field, Stage};
 pub use report::{DeviceNumbers, Report};
