@@ -22,6 +22,14 @@ pub fn corpus() -> Option<PathBuf> {
     None
 }
 
+/// The models of a corpus: name and main file.
+pub fn corpus_models(dir: &Path) -> Vec<(String, PathBuf)> {
+    let file = dir.join("index.json");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let index: std::collections::BTreeMap<String, String> = serde_json::from_str(&text).expect("names and files");
+    index.into_iter().map(|(name, main)| (name.clone(), dir.join(name).join(main))).collect()
+}
+
 /// The golden of a corpus model: see [`made_golden`].
 pub fn corpus_golden(name: &str) -> Option<PathBuf> {
     made_golden(&format!("{name}.npz"))

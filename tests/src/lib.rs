@@ -3,6 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "counts in golden files are small")]
 pub mod adapter;
 pub mod compare;
+pub mod compiled;
 pub mod corpus;
 pub mod golden;
 pub mod models;

@@ -4,6 +4,7 @@ mod batch;
 mod batch_bits;
 mod batch_lanes;
 mod collision;
+mod compiled;
 mod constraint;
 mod device;
 mod laws;

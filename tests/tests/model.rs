@@ -2,12 +2,12 @@
 
 #![expect(clippy::print_stdout, reason = "the table of errors, shown with --nocapture")]
 
-use kiloworld_layout::{Field, FieldInfo, SizeName, Sizes, Slice};
+use kiloworld_layout::{Field, Slice};
 use kiloworld_model::Model;
+use kiloworld_tests::compiled::compare;
 use kiloworld_tests::corpus::{corpus, corpus_golden, made_golden, root};
 use kiloworld_tests::golden::Golden;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
 /// Models of our own with compiled fields in `tests/golden/NAME.json`, each with what it covers in its first line.
 const OWN: [&str; 6] =
@@ -17,89 +17,6 @@ const OWN: [&str; 6] =
 const TOLERANCE: f64 = 1e-9;
 /// The same for random models: their inertia matrices have condition numbers up to 1e9, which carries rounding that far.
 const RANDOM_TOLERANCE: f64 = 1e-7;
-
-/// The part of a model that a field belongs to.
-fn group(name: &str) -> &str {
-    match name.split('_').next() {
-        Some("jnt" | "dof" | "qpos0" | "qpos" | "M") => "joints",
-        Some("geom" | "site") => "geoms",
-        Some("pair" | "exclude") => "pairs",
-        Some("eq" | "tendon" | "wrap") => "equality, tendons",
-        Some(other) => other,
-        None => name,
-    }
-}
-
-/// The largest relative difference of each group of fields; fields that differ in kind or number are faults.
-fn compare(model: &Model, golden: &Golden, tolerance: f64) -> (BTreeMap<String, f64>, Vec<String>) {
-    let (mut errors, mut faults) = (BTreeMap::new(), Vec::new());
-    for (name, size) in Sizes::NAMES {
-        let Some(theirs) = golden.arrays.get(&format!("model/{name}")) else { continue };
-        // capacities are kiloworld's own
-        if matches!(size, SizeName::nconmax | SizeName::njmax) {
-            continue;
-        }
-        if model.layout.size.get(*size) as f64 != theirs.data[0] {
-            faults.push(format!("{name} is {}, MuJoCo's {}", model.layout.size.get(*size), theirs.data[0]));
-        }
-    }
-    let o = &model.layout.opt;
-    let options = [
-        ("integrator", o.integrator),
-        ("cone", o.cone),
-        ("jacobian", o.jacobian),
-        ("solver", o.solver),
-        ("iterations", o.iterations),
-        ("ls_iterations", o.ls_iterations),
-        ("noslip_iterations", o.noslip_iterations),
-        ("ccd_iterations", o.ccd_iterations),
-        ("disableflags", o.disableflags),
-        ("enableflags", o.enableflags),
-        ("disableactuator", o.disableactuator),
-    ];
-    for (name, ours) in options {
-        let theirs = golden.get(&format!("model/opt_{name}")).data[0];
-        if f64::from(ours) != theirs {
-            faults.push(format!("opt_{name} is {ours}, MuJoCo's {theirs}"));
-        }
-    }
-    for info in Field::TABLE.iter().filter(|f| f.is_model()) {
-        let Some(theirs) = golden.arrays.get(&format!("model/{}", info.name)) else { continue };
-        let ours: Vec<f64> = match model.layout.get(info.field) {
-            Some(Slice::I(v)) => v.iter().map(|&x| f64::from(x)).collect(),
-            Some(Slice::F(v)) => v.to_vec(),
-            None => continue,
-        };
-        let integer = matches!(model.layout.get(info.field), Some(Slice::I(_)));
-        match difference(info, &model.layout.size, &ours, &theirs.data) {
-            Ok(e) => {
-                let worst = errors.entry(group(info.name).to_owned()).or_insert(0.0_f64);
-                *worst = worst.max(e);
-                if e > tolerance || (integer && e > 0.0) {
-                    faults.push(format!("{}: {e:.1e}\n  ours    {ours:?}\n  MuJoCo's {:?}", info.name, theirs.data));
-                }
-            }
-            Err(text) => faults.push(text),
-        }
-    }
-    (errors, faults)
-}
-
-fn difference(info: &FieldInfo, size: &Sizes, ours: &[f64], theirs: &[f64]) -> Result<f64, String> {
-    if ours.len() != theirs.len() || ours.len() != info.len(size) {
-        let (a, b, c) = (ours.len(), theirs.len(), info.len(size));
-        return Err(format!("{}: {a} numbers, MuJoCo has {b}, the table says {c}", info.name));
-    }
-    let largest = |v: &[f64]| v.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
-    let (whole, cols) = (largest(theirs), info.cols(size).max(1));
-    let rows = ours.chunks(cols).zip(theirs.chunks(cols));
-    Ok(rows.fold(0.0, |worst, (a, b)| {
-        let scale = largest(b).max(1e-3 * whole).max(1e-12);
-        let apart =
-            a.iter().zip(b).fold(0.0_f64, |e, (x, y)| if x.is_nan() { f64::INFINITY } else { e.max((x - y).abs()) });
-        worst.max(apart / scale)
-    }))
-}
 
 /// Prints a line of the table, and fails with every field that differs.
 fn agree(name: &str, model: &Model, golden: &Golden) {

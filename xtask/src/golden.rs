@@ -71,6 +71,23 @@ pub(crate) fn corpus() -> Result<()> {
     make(names.map(|n| corpus.join(n).join(n).with_extension("xml")).to_vec(), "target/golden")
 }
 
+/// Compiled fields of every model of the corpus, made in `target/golden/compiled` where the corpus and MuJoCo can be had.
+pub(crate) fn compiled() -> Result<()> {
+    let Some(corpus) = setup::corpus() else { return Ok(()) };
+    let out = crate::root().join("target/golden/compiled");
+    let dir = crate::root().join("tests/golden");
+    let script = dir.join("make_compiled.py");
+    let stamp = out.join("made-by.py");
+    let source = [std::fs::read(&script)?, std::fs::read(dir.join("make.py"))?].concat();
+    if std::fs::read(&stamp).ok() == Some(source.clone()) {
+        return Ok(());
+    }
+    println!("xtask: compiling the corpus with MuJoCo into target/golden/compiled");
+    setup::run(Command::new(setup::python()?).arg(&script).arg(corpus).arg(&out))?;
+    std::fs::write(stamp, source)?;
+    Ok(())
+}
+
 /// Goldens of the models in `models/`, too large together to commit: made in `target/golden/own`.
 pub(crate) fn own() -> Result<()> {
     let mut files = Vec::new();

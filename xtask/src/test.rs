@@ -8,8 +8,9 @@ use std::process::Command;
 pub(crate) fn run(args: Vec<OsString>) -> Result<()> {
     setup::vulkan()?;
     let strict = std::env::var_os("CI").is_some();
-    let makers: [(&str, fn() -> Result<()>); 3] = [
+    let makers: [(&str, fn() -> Result<()>); 4] = [
         ("GOLDENS OF THE CORPUS", golden::corpus),
+        ("COMPILED FIELDS OF THE CORPUS", golden::compiled),
         ("GOLDENS OF MODELS", golden::own),
         ("RANDOM MODELS", golden::random),
     ];

@@ -91,8 +91,8 @@ fn load(cx: &mut Cx<'_>, node: &Node, dir: &Path) -> Option<Model> {
         cx.required(node, "file");
         return None;
     };
-    let path = include::normalize(&dir.join(&file.value));
-    let text = match cx.loader.load(&path) {
+    let path = crate::files::normalize(&dir.join(&file.value));
+    let text = match include::text(cx.loader, &path) {
         Ok(text) => text,
         Err(e) => {
             let remedy = format!("looked for {}", path.display());

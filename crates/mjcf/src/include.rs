@@ -5,59 +5,18 @@ use std::path::{Path, PathBuf};
 
 use crate::dom::{self, Attr, Node};
 use crate::error::ErrorKind;
+use crate::files::{Load, normalize};
 use crate::read::Cx;
 use crate::span::Span;
 
-/// Where the text of a file comes from. A closure `Fn(&Path) -> io::Result<String>` is one.
-pub trait Load {
-    /// The text of a file; paths are those of the model's files joined with the names in them.
-    ///
-    /// # Errors
-    /// When there is no such file or it cannot be read.
-    fn load(&self, path: &Path) -> io::Result<String>;
-}
+/// No text of a model is longer than this \[bytes\].
+const MAX_TEXT: u64 = 1 << 28;
 
-impl<F: Fn(&Path) -> io::Result<String>> Load for F {
-    fn load(&self, path: &Path) -> io::Result<String> {
-        self(path)
-    }
-}
-
-/// Files of the file system.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Files;
-
-impl Load for Files {
-    fn load(&self, path: &Path) -> io::Result<String> {
-        // what is not UTF-8 is in comments and names at most
-        std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-    }
-}
-
-/// No files: a model that stands alone.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoFiles;
-
-impl Load for NoFiles {
-    fn load(&self, _: &Path) -> io::Result<String> {
-        Err(io::Error::new(io::ErrorKind::NotFound, "the model was given as text, without files"))
-    }
-}
-
-/// Removes `.` and resolves `..` as far as the path itself allows, so that one file has one name.
-pub(crate) fn normalize(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out
+/// The text of a file. What is not UTF-8 is in comments and names at most.
+pub(crate) fn text(loader: &dyn Load, path: &Path) -> io::Result<String> {
+    loader
+        .load(path, MAX_TEXT)
+        .map(|bytes| String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
 /// Reads a file and everything that it includes into one tree; `None` if that failed, with the errors noted.
@@ -123,7 +82,7 @@ fn load(
     };
     let first = normalize(&main_dir.join(value));
     let second = normalize(&dir.join(value));
-    let (path, text) = match cx.loader.load(&first) {
+    let (path, text) = match text(cx.loader, &first) {
         Ok(_) if included.contains(&first) => return twice(cx, *span, value),
         Ok(text) => (first, text),
         Err(e) if first == second => return missing(cx, *span, &first, &e),
@@ -131,7 +90,7 @@ fn load(
             if included.contains(&second) {
                 return twice(cx, *span, value);
             }
-            match cx.loader.load(&second) {
+            match text(cx.loader, &second) {
                 Ok(text) => (second, text),
                 Err(_) => return missing(cx, *span, &first, &e),
             }

@@ -3,7 +3,8 @@
 mod attach;
 mod dom;
 pub mod error;
-pub mod include;
+mod files;
+mod include;
 mod read;
 mod refer;
 mod schema;
@@ -11,7 +12,7 @@ pub mod span;
 pub mod spec;
 
 pub use error::{Error, ErrorKind, Errors, Warning};
-pub use include::{Files, Load, NoFiles};
-pub use read::{read_path, read_reader, read_str, read_with};
+pub use files::{Files, Load, NoFiles, Reach};
+pub use read::{read_path, read_path_with, read_reader, read_str, read_with};
 pub use span::{At, LineCol, Source, Sources, Span};
 pub use spec::Spec;

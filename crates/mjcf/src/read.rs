@@ -15,16 +15,18 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::attach;
 use crate::dom::{MAX_DEPTH, Node};
 use crate::error::{Error, ErrorKind, Errors, Warning};
-use crate::include::{self, Files, Load, NoFiles};
+use crate::files::{Files, Load, NoFiles};
+use crate::include;
 use crate::schema::Schema;
 use crate::span::{Sources, Span};
-use crate::spec::{Spec, Unsupported};
+use crate::spec::{Content, Spec, Unsupported};
 
 use defaults::Classes;
 use names::Names;
@@ -86,6 +88,8 @@ pub(crate) struct Reader<'c, 'l> {
     names: Names,
     /// the models that parts of the document come from; the first is the main one
     scopes: Vec<Scope>,
+    /// files of assets that were loaded
+    contents: HashMap<PathBuf, Content>,
 }
 
 impl Reader<'_, '_> {
@@ -140,7 +144,7 @@ fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
         return Spec::default();
     }
     let (classes, names) = (Classes::new(), Names::default());
-    let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes };
+    let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes, contents: HashMap::new() };
     reader.read(&root);
     reader.spec
 }
@@ -150,9 +154,17 @@ fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
 /// # Errors
 /// Everything found wrong, with file, line and column.
 pub fn read_path(path: &Path) -> Result<(Spec, Vec<Warning>), Errors> {
+    read_path_with(path, &Files::of(path))
+}
+
+/// Reads a model's main file and what it includes, from anywhere or with another reach than the default.
+///
+/// # Errors
+/// Everything found wrong, with file, line and column.
+pub fn read_path_with(path: &Path, loader: &dyn Load) -> Result<(Spec, Vec<Warning>), Errors> {
     let name = path.to_string_lossy().into_owned();
-    match Files.load(path) {
-        Ok(text) => read_with(text, &name, path, &Files),
+    match include::text(loader, path) {
+        Ok(text) => read_with(text, &name, path, loader),
         Err(e) => {
             let mut sources = Sources::default();
             sources.add(name, "");
@@ -188,7 +200,7 @@ pub fn read_reader(mut reader: impl Read, name: &str) -> Result<(Spec, Vec<Warni
     }
 }
 
-/// Reads a model from text, with included files from anywhere: memory, an archive, the file system ([`Files`]).
+/// Reads a model from text, with its files from anywhere: memory (a map), an archive, the file system ([`Files`]).
 /// `name` is shown in messages, `path` is what names of included files are relative to.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 //! in. Names that elements refer to each other by have been checked to exist.
 
 mod actuator;
+mod asset;
 mod constraint;
 mod option;
 mod tree;
@@ -11,13 +12,12 @@ mod tree;
 pub use actuator::{
     Actuator, ActuatorKind, BiasType, DynType, GainType, General, Interp, Position, Transmission, Velocity,
 };
+pub use asset::{Asset, AssetFile, Content, Hfield, Mesh, MeshInertia};
 pub use constraint::{
     Equality, EqualityKind, EqualityObjects, Exclude, FixedJoint, Pair, SpatialStep, Tendon, TendonKind,
 };
 pub use option::{Compiler, Cone, Flags, InertiaFromGeom, Integrator, Jacobian, Options, SizeHints, Solver, Statistic};
 pub use tree::{Body, Frame, Geom, GeomKind, Inertial, Joint, JointKind, Orientation, Site, Sleep};
-
-use std::path::PathBuf;
 
 use crate::span::{At, Sources, Span};
 
@@ -68,7 +68,11 @@ pub struct Spec {
     pub keys: Vec<Key>,
     /// cameras and lights, which have no physics
     pub visuals: Vec<Named>,
-    /// meshes, height fields, textures, materials, skins
+    /// meshes
+    pub meshes: Vec<Mesh>,
+    /// height fields
+    pub hfields: Vec<Hfield>,
+    /// textures, materials, skins, models
     pub assets: Vec<Asset>,
     /// features that were read and kept by name, which the model compiler must refuse
     pub unsupported: Vec<Unsupported>,
@@ -83,23 +87,6 @@ pub struct Named {
     pub kind: String,
     /// its name
     pub name: Option<String>,
-}
-
-/// An element that other elements may refer to and that is loaded from a file or generated.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asset {
-    /// where
-    pub at: At,
-    /// "mesh", "hfield", "texture", "material", "skin" or "model"
-    pub kind: String,
-    /// its name; for files without one, the file's stem, as in MuJoCo
-    pub name: Option<String>,
-    /// the file, as written
-    pub file: Option<String>,
-    /// where the file lies, the first that is there: in the compiler's folder, beside the included file that names it
-    pub paths: Vec<PathBuf>,
-    /// mesh: scale of the vertices
-    pub scale: [f64; 3],
 }
 
 /// A feature that this program does not simulate.

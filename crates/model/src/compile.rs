@@ -1,6 +1,7 @@
 //! A specification to a compiled model: a list of calls, in order.
 
 mod actuator;
+mod asset;
 mod capacity;
 mod equality;
 mod frame;
@@ -35,6 +36,7 @@ pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
         names: Names::default(),
         frames: Vec::new(),
         own: Vec::new(),
+        meshes: Vec::new(),
         shapes: Vec::new(),
         simple: Vec::new(),
         errors: Vec::new(),
@@ -48,6 +50,7 @@ pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
     c.frame_poses();
     tree::bodies(&mut c);
     tree::body_frames(&mut c);
+    asset::assets(&mut c);
     geom::geoms(&mut c);
     geom::sites(&mut c);
     inertia::bodies(&mut c);
@@ -90,6 +93,8 @@ struct Compiler<'a> {
     frames: Vec<Pose>,
     /// what the file says about a body's pose, before its frame
     own: Vec<Pose>,
+    /// meshes, by id
+    meshes: Vec<asset::Shape>,
     shapes: Vec<Shape>,
     simple: Vec<Simple>,
     errors: Vec<Error>,

@@ -15,10 +15,12 @@
 
 mod compile;
 pub mod derived;
+mod hfield;
+mod mesh;
 mod model;
 mod names;
 
 pub use compile::{rows_always, rows_per_contact, slots};
-pub use kiloworld_mjcf::{Error, Errors};
+pub use kiloworld_mjcf::{Error, Errors, Files, Load, Reach};
 pub use model::{Model, SetConstError};
 pub use names::{Kind, NameTable, Names};

@@ -3,7 +3,7 @@
 use crate::compile::{self, Simple};
 use crate::names::{Kind, Names};
 use kiloworld_layout::{self as layout, Field, Slice};
-use kiloworld_mjcf::{Error, Errors, Sources, Spec};
+use kiloworld_mjcf::{Error, Errors, Load, Sources, Spec};
 use std::io::Read;
 use std::path::Path;
 
@@ -43,10 +43,34 @@ impl Model {
         Self::read(kiloworld_mjcf::read_path(path.as_ref())?)
     }
 
+    /// Reads and compiles an MJCF file whose parts, meshes and height fields come from `files`: [`Files`] says how far outside its
+    /// folder the model may reach.
+    ///
+    /// [`Files`]: kiloworld_mjcf::Files
+    pub fn from_path_with(path: impl AsRef<Path>, files: &dyn Load) -> Result<Self, Errors> {
+        Self::read(kiloworld_mjcf::read_path_with(path.as_ref(), files)?)
+    }
+
     /// Compiles an MJCF text that stands alone.
     #[expect(clippy::should_implement_trait, reason = "callable without importing a trait")]
     pub fn from_str(xml: &str) -> Result<Self, Errors> {
         Self::read(kiloworld_mjcf::read_str(xml, "model")?)
+    }
+
+    /// Compiles an MJCF text with its files in memory: a map of bytes by the name that the text gives, folders of the compiler
+    /// before it.
+    ///
+    /// ```
+    /// # use std::collections::HashMap;
+    /// let files = HashMap::from([("meshes/a.obj".to_owned(), b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n")]);
+    /// let xml = r#"<mujoco><compiler meshdir="meshes"/><asset><mesh file="a.obj"/></asset>
+    ///   <worldbody><geom type="mesh" mesh="a"/></worldbody></mujoco>"#;
+    /// let model = kiloworld_model::Model::from_str_with(xml, &files)?;
+    /// assert_eq!(model.layout.size.nmeshface, 4);
+    /// # Ok::<(), kiloworld_mjcf::Errors>(())
+    /// ```
+    pub fn from_str_with(xml: &str, files: &dyn Load) -> Result<Self, Errors> {
+        Self::read(kiloworld_mjcf::read_with(xml.to_owned(), "model", Path::new("model"), files)?)
     }
 
     /// Compiles an MJCF text from a reader.

@@ -15,11 +15,13 @@ pub enum Kind {
     Tendon,
     Actuator,
     Key,
+    Mesh,
+    Hfield,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Body,
         Self::Joint,
         Self::Geom,
@@ -29,6 +31,8 @@ impl Kind {
         Self::Tendon,
         Self::Actuator,
         Self::Key,
+        Self::Mesh,
+        Self::Hfield,
     ];
 
     /// The word for it in messages.
@@ -43,6 +47,8 @@ impl Kind {
             Self::Tendon => "tendon",
             Self::Actuator => "actuator",
             Self::Key => "keyframe",
+            Self::Mesh => "mesh",
+            Self::Hfield => "height field",
         }
     }
 }

@@ -1,10 +1,16 @@
-//! Assets: names, files and scales only.
+//! Assets: meshes and height fields with the content of their files, the others by name.
 
 use super::Reader;
 use crate::dom::Node;
+use crate::error::ErrorKind;
 use crate::include::stem;
 use crate::span::At;
-use crate::spec::Asset;
+use crate::spec::{Asset, AssetFile, Content, Hfield, Mesh, MeshInertia};
+
+/// No file of an asset is larger than this \[bytes\].
+const MAX_FILE: u64 = 1 << 30;
+/// Nor are all files of a model together \[bytes\].
+const MAX_FILES: u64 = 1 << 32;
 
 impl Reader<'_, '_> {
     pub(super) fn assets(&mut self, section: &Node) {
@@ -22,20 +28,102 @@ impl Reader<'_, '_> {
             let file = node.owned("file");
             let name = node.owned("name").or_else(|| file.as_deref().filter(|_| kind != "material").map(stem));
             self.define(kind, name.as_deref(), node);
-            let mut scale = self.classes.get(class).mesh_scale.unwrap_or([1.0; 3]);
-            node.over("scale", &mut scale);
-            if kind == "material" {
-                self.refer_attr("texture", node, "texture");
+            match kind {
+                "mesh" => self.mesh(node, name, class),
+                "hfield" => self.hfield(node, name),
+                _ => {
+                    if kind == "material" {
+                        self.refer_attr("texture", node, "texture");
+                    }
+                    self.spec.assets.push(Asset { at: At::of(&At::default(), node), kind: kind.into(), name, file });
+                }
             }
-            let paths = file.as_deref().map(|f| self.asset_paths(node, kind, f)).unwrap_or_default();
-            self.spec.assets.push(Asset {
-                at: At::of(&At::default(), node),
-                kind: kind.into(),
-                name,
-                file,
-                paths,
-                scale,
-            });
         }
     }
+
+    fn mesh(&mut self, node: &Node, name: Option<String>, class: usize) {
+        let mut mesh = self.mesh_attrs(node, &self.classes.get(class).mesh.clone());
+        mesh.name = name;
+        mesh.file = self.asset_file(node);
+        node.over("refpos", &mut mesh.refpos);
+        node.over("refquat", &mut mesh.refquat);
+        mesh.vertex = node.list("vertex").unwrap_or_default();
+        mesh.normal = node.list("normal").unwrap_or_default();
+        mesh.texcoord = node.list("texcoord").unwrap_or_default();
+        mesh.face = node.text("face").map(whole).unwrap_or_default();
+        mesh.builtin = node.owned("builtin").filter(|b| b != "none");
+        if node.children.iter().any(|c| c.tag == "plugin") {
+            self.unsupported("mesh/plugin", node);
+        }
+        self.spec.meshes.push(mesh);
+    }
+
+    /// A mesh's attributes over those of a class.
+    pub(super) fn mesh_attrs(&mut self, node: &Node, base: &Mesh) -> Mesh {
+        let mut m = Mesh { at: At::of(&base.at, node), ..base.clone() };
+        node.over("scale", &mut m.scale);
+        let modes = [
+            ("convex", MeshInertia::Convex),
+            ("exact", MeshInertia::Exact),
+            ("legacy", MeshInertia::Legacy),
+            ("shell", MeshInertia::Shell),
+        ];
+        node.word("inertia", &modes, &mut m.inertia);
+        node.set_int("maxhullvert", &mut m.maxhullvert);
+        if node.attr("maxhullvert").is_some() && m.maxhullvert != -1 && m.maxhullvert < 4 {
+            let kind = ErrorKind::BadValue("`maxhullvert` must be larger than 3".into());
+            self.cx.error(m.at.attr("maxhullvert"), kind, Some("leave it out for any number of vertices".into()));
+        }
+        m
+    }
+
+    fn hfield(&mut self, node: &Node, name: Option<String>) {
+        self.cx.required(node, "size");
+        let hfield = Hfield {
+            at: At::of(&At::default(), node),
+            name,
+            file: self.asset_file(node),
+            size: node.exact("size").unwrap_or_default(),
+            nrow: node.int("nrow").unwrap_or(0),
+            ncol: node.int("ncol").unwrap_or(0),
+            elevation: node.list("elevation").unwrap_or_default(),
+        };
+        self.spec.hfields.push(hfield);
+    }
+
+    /// The file that an asset names, with its content. An attached model's mesh is looked for beside that model.
+    fn asset_file(&mut self, node: &Node) -> Option<AssetFile> {
+        let name = node.owned("file")?;
+        let paths = self.asset_paths(node, &name);
+        let content = paths.iter().find_map(|p| self.contents.get(p)).cloned().or_else(|| {
+            let mut first = None;
+            for path in paths {
+                match self.cx.loader.load(&path, MAX_FILE) {
+                    Ok(bytes) => {
+                        let content = Content::new(bytes);
+                        self.contents.insert(path, content.clone());
+                        return Some(content);
+                    }
+                    Err(e) => first = first.or(Some((path, e))),
+                }
+            }
+            if let Some((path, e)) = first {
+                let remedy = format!("looked for {}", path.display());
+                let span = node.attr("file").map_or(node.span, |a| a.span);
+                self.cx.error(span, ErrorKind::Io(e.to_string()), Some(remedy));
+            }
+            None
+        })?;
+        if self.contents.values().map(|c| c.bytes().len() as u64).sum::<u64>() > MAX_FILES {
+            let kind = ErrorKind::BadValue(format!("the files of the model have more than {MAX_FILES} bytes together"));
+            self.cx.error(node.span, kind, Some("use meshes with fewer faces".into()));
+            return None;
+        }
+        Some(AssetFile { name, content_type: node.owned("content_type"), content })
+    }
+}
+
+/// Whole numbers; what is wrong with them has been reported.
+fn whole(text: &str) -> Vec<i32> {
+    text.split_ascii_whitespace().filter_map(|w| w.parse().ok()).collect()
 }

@@ -5,7 +5,7 @@ use super::actuator::ActuatorDefault;
 use crate::dom::Node;
 use crate::error::ErrorKind;
 use crate::schema::suggest;
-use crate::spec::{Equality, Geom, Joint, Pair, Site, Tendon};
+use crate::spec::{Equality, Geom, Joint, Mesh, Pair, Site, Tendon};
 
 /// What a class gives to the elements that use it.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +19,7 @@ pub(super) struct Class {
     pub(super) equality: Equality,
     pub(super) tendon: Tendon,
     pub(super) actuator: ActuatorDefault,
-    /// `mesh/scale`
-    pub(super) mesh_scale: Option<[f64; 3]>,
+    pub(super) mesh: Mesh,
 }
 
 /// All classes; the first is the one that everything inherits from.
@@ -74,7 +73,7 @@ impl Reader<'_, '_> {
                 "pair" => class.pair = Self::pair_attrs(child, &class.pair),
                 "equality" => class.equality = Self::equality_attrs(child, &class.equality),
                 "tendon" => class.tendon = Self::tendon_attrs(child, &class.tendon),
-                "mesh" => class.mesh_scale = child.exact("scale").or(class.mesh_scale),
+                "mesh" => class.mesh = self.mesh_attrs(child, &class.mesh),
                 tag if super::actuator::is_actuator(tag) => self.actuator_default(child, &mut class),
                 _ => {}
             }

@@ -6,7 +6,7 @@ use super::Reader;
 use crate::attach;
 use crate::dom::Node;
 use crate::error::ErrorKind;
-use crate::include::normalize;
+use crate::files::normalize;
 use crate::spec::{Compiler, Joint, JointKind, Orientation, Tri, Unsupported};
 
 /// A model that parts of the document come from.
@@ -97,16 +97,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Where the file of an asset may lie: in the folder for its kind, beside the main file of its model; else beside the
-    /// included file that names it.
-    pub(super) fn asset_paths(&self, node: &Node, kind: &str, file: &str) -> Vec<PathBuf> {
+    /// Where the file of a mesh or height field may lie: in the folder for them, beside the main file of its model; else
+    /// beside the included file that names it.
+    pub(super) fn asset_paths(&self, node: &Node, file: &str) -> Vec<PathBuf> {
         let scope = &self.scopes[node.scope];
         let file = if scope.compiler.strippath { file.rsplit(['/', '\\']).next().unwrap_or(file) } else { file };
-        let dir = match kind {
-            "mesh" | "hfield" | "skin" => scope.compiler.meshdir.as_deref(),
-            "texture" => scope.compiler.texturedir.as_deref(),
-            _ => None,
-        };
+        let dir = scope.compiler.meshdir.as_deref();
         let base = scope.source.path.parent().unwrap_or(Path::new(""));
         let first = normalize(&base.join(dir.unwrap_or("")).join(file));
         let beside = Path::new(self.cx.sources.name(node.span)).parent().unwrap_or(Path::new(""));

@@ -16,10 +16,10 @@ fn refuse(inside: &str) -> Errors {
 }
 
 /// Files in memory.
-fn files(list: &'static [(&'static str, &'static str)]) -> impl Fn(&Path) -> io::Result<String> {
+fn files(list: &'static [(&'static str, &'static str)]) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     move |path| {
         let found = list.iter().find(|(name, _)| Path::new(name) == path);
-        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| io::Error::other("no such file"))
+        found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| io::Error::other("no such file"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Geoms and sites: pose, size, mass, bounds.
 
-use super::Compiler;
 use super::frame::{self, Pose};
+use super::{Compiler, Kind, asset};
 use kiloworld_cpu::math::{Vec3, st3, st4};
 use kiloworld_layout::consts::geom;
 use kiloworld_mjcf::At;
@@ -37,9 +37,27 @@ pub(crate) fn type_id(kind: GeomKind) -> i32 {
 /// Fills every field of the geoms and their [`Shape`]s.
 pub(crate) fn geoms(c: &mut Compiler<'_>) {
     for (i, (b, g)) in c.spec.geoms().enumerate() {
-        let (pose, size) = placed(c, &g.at, g.kind, g.frame, &Placement::of(g));
+        let (mut pose, mut size) = placed(c, &g.at, g.kind, g.frame, &Placement::of(g));
+        let mesh = g.mesh.as_ref().and_then(|name| c.find(Kind::Mesh, name, &g.at, "mesh"));
+        let field = g.hfield.as_ref().and_then(|name| c.find(Kind::Hfield, name, &g.at, "hfield"));
+        let shape = mesh.map(|id| c.meshes[id]);
+        let instance = matches!(g.kind, GeomKind::Mesh | GeomKind::Sdf);
+        source(c, g);
+        if let Some(shape) = &shape {
+            pose = pose.then(&shape.pose);
+            if instance {
+                size = (-shape.low).sup(&shape.high).into();
+            } else {
+                fit(c.spec.compiler.fitaabb, g, shape, &mut pose, &mut size);
+            }
+        }
+        let field = field.filter(|_| g.kind == GeomKind::Hfield);
+        let terrain = field.map(|id| terrain(&c.m.hfield_size[4 * id..4 * id + 4]));
+        if let Some(terrain) = &terrain {
+            size = terrain.0;
+        }
         sizes(c, g, &size, b);
-        let (mass, inertia) = mass(c, g, &size);
+        let (mass, inertia) = mass(c, g, &size, shape.as_ref().filter(|_| instance));
         c.shapes.push(Shape { pose, mass, inertia });
         let m = &mut c.m;
         m.geom_type.push(type_id(g.kind));
@@ -47,7 +65,7 @@ pub(crate) fn geoms(c: &mut Compiler<'_>) {
         m.geom_conaffinity.push(g.conaffinity);
         m.geom_condim.push(g.condim);
         m.geom_bodyid.push(b as i32);
-        m.geom_dataid.push(-1);
+        m.geom_dataid.push(mesh.filter(|_| instance).or(field).map_or(-1, |id| id as i32));
         m.geom_priority.push(g.priority);
         m.geom_group.push(g.group);
         m.geom_size.extend(size);
@@ -59,7 +77,11 @@ pub(crate) fn geoms(c: &mut Compiler<'_>) {
         m.geom_solmix.push(g.solmix);
         m.geom_solref.extend(g.solref);
         m.geom_solimp.extend(g.solimp);
-        let (rbound, aabb) = bounds(g.kind, &size);
+        let (rbound, aabb) = match (&shape, terrain) {
+            (Some(shape), _) if instance => (Vec3::from(size).norm(), shape.aabb()),
+            (_, Some((_, rbound, aabb))) => (rbound, aabb),
+            _ => bounds(g.kind, &size),
+        };
         m.geom_rbound.push(rbound);
         m.geom_aabb.extend(aabb);
         if !matches!(g.condim, 1 | 3 | 4 | 6) {
@@ -152,14 +174,90 @@ fn sizes(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3], b: usize) {
     }
 }
 
+/// Reports geoms without the asset that their kind needs, or with one that it cannot have.
+fn source(c: &mut Compiler<'_>, g: &Geom) {
+    match g.kind {
+        GeomKind::Mesh | GeomKind::Sdf if g.mesh.is_none() => {
+            c.error(g.at.span, "a geom of this type needs a mesh", "add mesh=\"NAME\"");
+        }
+        GeomKind::Hfield if g.hfield.is_none() => {
+            c.error(g.at.span, "a geom of this type needs a height field", "add hfield=\"NAME\"");
+        }
+        GeomKind::Plane | GeomKind::Hfield if g.mesh.is_some() => {
+            c.error(g.at.attr("mesh"), "a plane or height field cannot be fitted to a mesh", "use another type");
+        }
+        _ if g.mesh.is_some() && g.fromto.is_some() => {
+            c.error(g.at.attr("fromto"), "`fromto` and `mesh` both say where the geom is", "remove one of them");
+        }
+        _ => {}
+    }
+    if g.hfield.is_some() && g.kind != GeomKind::Hfield {
+        c.error(g.at.attr("hfield"), "only a geom of type \"hfield\" has a height field", "remove it");
+    }
+}
+
+/// Size and centre of a primitive in place of a mesh: that of the box of equal inertia, or that whose bounding box holds the
+/// mesh's.
+fn fit(aabb: bool, g: &Geom, mesh: &asset::Shape, pose: &mut Pose, size: &mut [f64; 3]) {
+    let half = if aabb {
+        *pose = pose.then(&Pose { pos: (mesh.low + mesh.high) / 2.0, ..Pose::default() });
+        (mesh.high - mesh.low) / 2.0
+    } else {
+        mesh.equivalent_box()
+    };
+    let [x, y, z] = half.into();
+    let round = if aabb { x.max(y) } else { (x + y) / 2.0 };
+    match g.kind {
+        GeomKind::Sphere => size[0] = if aabb { half.max() } else { half.sum() / 3.0 },
+        GeomKind::Capsule if aabb => size[..2].copy_from_slice(&[round, (z - round).max(0.0)]),
+        GeomKind::Capsule => size[..2].copy_from_slice(&[round, (z - round / 2.0).max(0.0)]),
+        GeomKind::Cylinder => size[..2].copy_from_slice(&[round, z]),
+        _ => *size = half.into(),
+    }
+    let fitted = match g.kind {
+        GeomKind::Sphere => 1,
+        GeomKind::Capsule | GeomKind::Cylinder => 2,
+        _ => 3,
+    };
+    size[..fitted].iter_mut().for_each(|s| *s *= g.fitscale);
+}
+
+/// Size, bounding radius and bounding box of a height field.
+fn terrain(size: &[f64]) -> ([f64; 3], f64, [f64; 6]) {
+    let (x, y, top, base) = (size[0], size[1], size[2], size[3]);
+    let rbound = Vec3::new(x, y, top.max(base)).norm();
+    ([x, y, 0.25 * top + 0.5 * base], rbound, [0.0, 0.0, (top - base) / 2.0, x, y, (top + base) / 2.0])
+}
+
+impl asset::Shape {
+    /// Centre and half sizes of the bounding box.
+    fn aabb(&self) -> [f64; 6] {
+        let (center, half) = ((self.low + self.high) / 2.0, (self.high - self.low) / 2.0);
+        [center[0], center[1], center[2], half[0], half[1], half[2]]
+    }
+
+    /// Half sides of the box of the same mass and inertia.
+    fn equivalent_box(&self) -> Vec3<f64> {
+        self.inertia.map(|i| (6.0 * (self.inertia.sum() - 2.0 * i).max(0.0) / self.content).sqrt() / 2.0)
+    }
+}
+
 /// Mass and principal inertia of a geom.
-fn mass(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3]) -> (f64, Vec3<f64>) {
+fn mass(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3], mesh: Option<&asset::Shape>) -> (f64, Vec3<f64>) {
     for (name, value) in [("mass", g.mass.unwrap_or(0.0)), ("density", g.density)] {
         if value < 0.0 {
             c.error(g.at.attr(name), format!("the {name} cannot be negative, it is {value}"), "write 0 or more");
         }
     }
-    let (content, per_mass) = if g.shellinertia { shell(g.kind, size) } else { solid(g.kind, size) };
+    if g.shellinertia && mesh.is_some() {
+        let remedy = "write inertia=\"shell\" in the mesh";
+        c.error(g.at.attr("shellinertia"), "a geom with a mesh has the inertia that the mesh says", remedy);
+    }
+    let (content, per_mass) = match mesh {
+        Some(mesh) if mesh.content > 0.0 => (mesh.content, mesh.inertia / mesh.content),
+        _ if g.shellinertia => shell(g.kind, size),
+        _ => solid(g.kind, size),
+    };
     let mass = g.mass.unwrap_or(g.density * content);
     (mass, per_mass * mass)
 }

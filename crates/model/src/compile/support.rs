@@ -2,9 +2,7 @@
 
 use super::{Compiler, Kind};
 use kiloworld_layout::consts::geom;
-use kiloworld_mjcf::spec::{
-    ActuatorKind, BiasType, DynType, GainType, GeomKind, InertiaFromGeom, Integrator, TendonKind,
-};
+use kiloworld_mjcf::spec::{ActuatorKind, BiasType, DynType, GainType, Integrator, TendonKind};
 
 /// The feature whose elements are missing from the model, so that references to them dangle.
 pub(crate) const ATTACH: &str = "attach";
@@ -74,21 +72,13 @@ fn joints(c: &mut Compiler<'_>) {
 }
 
 fn geoms(c: &mut Compiler<'_>) {
-    let [low, high] = c.spec.compiler.inertiagrouprange;
-    for (b, g) in c.spec.geoms() {
+    for (_, g) in c.spec.geoms() {
         let name = g.name.as_deref();
         if g.surfacevel != [0.0; 6] {
             c.refuse("surfacevel of geom", name, g.at.attr("surfacevel"), "remove it");
         }
         if g.adhesion != 0.0 {
             c.refuse("adhesion of geom", name, g.at.attr("adhesion"), "remove it");
-        }
-        let mesh = matches!(g.kind, GeomKind::Mesh | GeomKind::Hfield | GeomKind::Sdf) || g.mesh.is_some();
-        let massless =
-            g.mass == Some(0.0) || (g.mass.is_none() && g.density == 0.0) || !(low..=high).contains(&g.group);
-        let written = c.spec.bodies[b].inertial.is_some() && c.spec.compiler.inertiafromgeom != InertiaFromGeom::True;
-        if mesh && b > 0 && !massless && !written && c.spec.compiler.inertiafromgeom != InertiaFromGeom::False {
-            c.refuse("mass from the mesh of geom", name, g.at.span, "write an <inertial> in the body, or mass=\"0\"");
         }
     }
 }
