@@ -130,7 +130,7 @@ fn edge_contact<T: Scalar>(
     }
     a[i] = t;
     let mut out = ContactSet::new();
-    out.push(-depth, p.m1 * ((a + b + along * u) * T::r(0.5)), p.m1 * normal);
+    out.push(true, -depth, p.m1 * ((a + b + along * u) * T::r(0.5)), p.m1 * normal);
     out
 }
 
@@ -197,7 +197,7 @@ fn face_contacts<T: Scalar>(
     for x in &poly[..n] {
         let dist = up * x[axis] - s[axis];
         if dist <= margin {
-            out.push(dist, origin + *m * *x - normal * (dist * T::r(0.5)), normal * flip);
+            out.push(true, dist, origin + *m * *x - normal * (dist * T::r(0.5)), normal * flip);
         }
     }
     out

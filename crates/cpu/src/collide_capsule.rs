@@ -1,9 +1,9 @@
 //! Narrow phase of a capsule: against capsule and box. Twin: `shaders/collide_capsule.wgsl`.
 
-use crate::Scalar;
 use crate::collide_sphere::{ball_box, sphere_sphere};
 use crate::contact_set::{ContactSet, Pose};
 use crate::math::Vec3;
+use crate::{Mask, Real, Scalar};
 use kiloworld_layout::consts::MINVAL;
 
 /// The square of the sine below which two capsules are parallel.
@@ -11,29 +11,31 @@ const PARALLEL_CAPSULES: f64 = 1e-8;
 
 /// Two capsules: the nearest balls; two contacts, at the ends of the common part, where the axes are parallel.
 #[inline(always)]
-pub fn collide_capsule_capsule<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
+pub fn collide_capsule_capsule<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let mut out = ContactSet::new();
     let a1: Vec3<T> = p.m1.column(2);
     let a2: Vec3<T> = p.m2.column(2);
     let (h1, h2) = (p.s1[1], p.s2[1]);
     let across = a1.cross(&a2);
-    if across.dot(&across) >= T::r(PARALLEL_CAPSULES) {
+    let skew = across.dot(&across).ge(T::r(PARALLEL_CAPSULES));
+    if skew.any() {
         let near = nearest_on_segments(Vec3::zeros(), a1 * h1, p.r, a2 * h2);
-        sphere_sphere(&mut out, a1 * (h1 * near.t), p.s1[0], &p.m1, p.r + a2 * (h2 * near.q), p.s2[0], &p.m2, margin);
+        let (c1, c2) = (a1 * (h1 * near.t), p.r + a2 * (h2 * near.q));
+        sphere_sphere(&mut out, skew, c1, p.s1[0], &p.m1, c2, p.s2[0], &p.m2, margin);
+    }
+    if skew.all() {
         return out;
     }
     for side in [-T::one(), T::one()] {
         // the end of either capsule that comes first from the middle, and the other's ball nearest to it
-        let sense = if a1.dot(&a2) < T::zero() { -side } else { side };
+        let sense = T::select(a1.dot(&a2).lt(T::zero()), -side, side);
         let end2 = p.r + a2 * (h2 * sense);
         let along = end2.dot(&a1);
-        let (c1, c2) = if along * side < h1 {
-            (a1 * along.max(-h1).min(h1), end2)
-        } else {
-            let end1 = a1 * (h1 * side);
-            (end1, p.r + a2 * (end1 - p.r).dot(&a2).max(-h2).min(h2))
-        };
-        sphere_sphere(&mut out, c1, p.s1[0], &p.m1, c2, p.s2[0], &p.m2, margin);
+        let end1 = a1 * (h1 * side);
+        let second = (along * side).lt(h1);
+        let c1 = Vec3::select(second, a1 * along.max(-h1).min(h1), end1);
+        let c2 = Vec3::select(second, end2, p.r + a2 * (end1 - p.r).dot(&a2).max(-h2).min(h2));
+        sphere_sphere(&mut out, !skew, c1, p.s1[0], &p.m1, c2, p.s2[0], &p.m2, margin);
     }
     out
 }
@@ -50,7 +52,7 @@ struct Near<T> {
 
 /// The nearest points of the segments c1 ± d1 and c2 ± d2.
 #[inline(always)]
-fn nearest_on_segments<T: Scalar>(c1: Vec3<T>, d1: Vec3<T>, c2: Vec3<T>, d2: Vec3<T>) -> Near<T> {
+fn nearest_on_segments<T: Real>(c1: Vec3<T>, d1: Vec3<T>, c2: Vec3<T>, d2: Vec3<T>) -> Near<T> {
     let one = T::one();
     let (aa, bb, ab) = (d1.dot(&d1), d2.dot(&d2), d1.dot(&d2));
     let w = c2 - c1;
@@ -58,14 +60,15 @@ fn nearest_on_segments<T: Scalar>(c1: Vec3<T>, d1: Vec3<T>, c2: Vec3<T>, d2: Vec
     // aa bb - ab², without its cancellation near parallel
     let n = d1.cross(&d2);
     let det = n.dot(&n);
-    let parallel = det <= parallel_sin2::<T>() * aa * bb;
-    let inv = if parallel { T::zero() } else { one / det };
+    let parallel = det.le(parallel_sin2::<T>() * aa * bb);
+    let inv = T::select(parallel, T::zero(), one / det);
     let line_q = w.cross(&d1).dot(&n) * inv;
     let mut t = (w.cross(&d2).dot(&n) * inv).max(-one).min(one);
     let mut q = (ab * t - wb) / bb;
-    if q.abs() > one {
-        q = q.max(-one).min(one);
-        t = ((ab * q + wa) / aa).max(-one).min(one);
+    let beyond = q.abs().gt(one);
+    if beyond.any() {
+        q = T::select(beyond, q.max(-one).min(one), q);
+        t = T::select(beyond, ((ab * q + wa) / aa).max(-one).min(one), t);
     }
     Near { t, q, line_q }
 }
@@ -73,7 +76,7 @@ fn nearest_on_segments<T: Scalar>(c1: Vec3<T>, d1: Vec3<T>, c2: Vec3<T>, d2: Vec
 /// The square of the sine below which two directions are parallel but for rounding: 30 times f32's 1e-7; MuJoCo's f64 tells
 /// much smaller angles apart.
 #[inline(always)]
-fn parallel_sin2<T: Scalar>() -> T {
+fn parallel_sin2<T: Real>() -> T {
     T::r(if T::TWO_FLOAT { 1e-11 } else { 1e-20 })
 }
 

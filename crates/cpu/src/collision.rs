@@ -6,44 +6,52 @@ use crate::collide_box::collide_box_box;
 use crate::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
 use crate::collide_plane::{collide_plane_box, collide_plane_capsule, collide_plane_sphere};
 use crate::collide_sphere::{collide_sphere_box, collide_sphere_capsule, collide_sphere_sphere};
-use crate::contact_set::{ContactSet, Pose};
+use crate::contact_set::{ContactSet, MAXCONPAIR, Pose};
+use crate::integrate::set_status;
 use crate::math::{Mat3, Vec3, ld3, ld9, st3, st9};
 use crate::two_float::tf_diff3;
-use crate::{Scalar, World};
+use crate::{Ints, Mask, Real, Scalar, World};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINMU, MINVAL, disable, enable, geom, status};
 
 /// Finds the contacts of a world (`mj_collision`).
 #[inline(always)]
-pub fn collision<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
-    let mut count = 0;
+pub fn collision<T: Real>(m: &Model<T>, d: &mut World<T>) {
+    let capacity = T::r(m.opt.world_ncon.min(m.size.nconmax) as f64);
+    // contacts of each world, and those there is room for
+    let (mut count, mut kept) = (T::zero(), T::zero());
+    let mut slots = 0;
     if m.opt.disableflags & (disable::CONTACT | disable::CONSTRAINT) == 0 {
         for k in 0..m.size.ncoll {
             let (margin, gap) = pair_margin(m, k);
-            if !near_pair(m, d, k, margin + gap) {
+            let near = near_pair(m, d, k, margin + gap);
+            if !near.any() {
                 continue;
             }
-            let set = narrow_phase(m, d, k, margin + gap);
+            let set = narrow_phase(m, d, k, near, margin + gap);
             for i in 0..set.count {
-                if count < m.size.nconmax {
-                    write_contact(m, d, k, count, &set, i, margin);
+                let on = set.on[i] & kept.lt(capacity) & T::Mask::splat(slots < m.size.nconmax);
+                count += T::select(set.on[i], T::one(), T::zero());
+                kept += T::select(on, T::one(), T::zero());
+                if on.any() {
+                    write_contact(m, d, k, slots, &set, i, on, margin);
+                    slots += 1;
                 }
-                count += 1;
             }
         }
     }
-    d.ncon[0] = count.min(m.size.nconmax) as i32;
-    d.slot_ncon[0] = d.ncon[0];
-    d.contact_on.fill(1);
-    d.ncon_need[0] = d.ncon_need[0].max(count as i32);
-    if count > m.size.nconmax {
-        d.status[0] |= status::CONTACT_OVERFLOW;
+    d.slot_ncon[0] = slots as i32;
+    for l in 0..T::LANES {
+        d.ncon[0].set(l, kept.lane(l).to_f64() as i32);
+        let need = d.ncon_need[0].get(l).max(count.lane(l).to_f64() as i32);
+        d.ncon_need[0].set(l, need);
     }
+    set_status::<T>(&mut d.status[0], kept.lt(count), status::CONTACT_OVERFLOW);
 }
 
 /// Margin and gap of pair `k` [m]: sums of the geoms'. Contacts are found up to their sum and push within the margin.
 #[inline(always)]
-fn pair_margin<T: Scalar>(m: &Model<T>, k: usize) -> (T, T) {
+fn pair_margin<T: Real>(m: &Model<T>, k: usize) -> (T, T) {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let pair = m.coll_pairid[k];
     let (margin, gap) = if pair >= 0 {
@@ -56,21 +64,21 @@ fn pair_margin<T: Scalar>(m: &Model<T>, k: usize) -> (T, T) {
 
 /// False where bounding spheres, or a bounding sphere and a plane, are apart by more than `margin`.
 #[inline(always)]
-fn near_pair<T: Scalar>(m: &Model<T>, d: &World<T>, k: usize, margin: T) -> bool {
+fn near_pair<T: Real>(m: &Model<T>, d: &World<T>, k: usize, margin: T) -> T::Mask {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let r = ld3(&d.geom_xpos, g2) - ld3(&d.geom_xpos, g1);
     let reach = margin + m.geom_rbound[g2];
     if m.geom_type[g1] == geom::PLANE {
         let x = &d.geom_xmat[9 * g1..9 * g1 + 9];
-        return r[0] * x[2] + r[1] * x[5] + r[2] * x[8] <= reach;
+        return (r[0] * x[2] + r[1] * x[5] + r[2] * x[8]).le(reach);
     }
     let reach = reach + m.geom_rbound[g1];
-    r.dot(&r) <= reach * reach
+    r.dot(&r).le(reach * reach)
 }
 
-/// The contacts of pair `k` up to distance `margin`.
+/// The contacts of pair `k` up to distance `margin` in the worlds where it is near.
 #[inline(always)]
-fn narrow_phase<T: Scalar>(m: &Model<T>, d: &World<T>, k: usize, margin: T) -> ContactSet<T> {
+fn narrow_phase<T: Real>(m: &Model<T>, d: &World<T>, k: usize, near: T::Mask, margin: T) -> ContactSet<T> {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let p = Pose {
         s1: ld3(&m.geom_size, g1),
@@ -79,6 +87,8 @@ fn narrow_phase<T: Scalar>(m: &Model<T>, d: &World<T>, k: usize, margin: T) -> C
         m2: ld9(&d.geom_xmat, g2),
         r: centre_offset(m, d, g1, g2),
     };
+    // where it is not near, no distance is small enough
+    let margin = T::select(near, margin, T::r(f64::NEG_INFINITY));
     match (m.geom_type[g1], m.geom_type[g2]) {
         (geom::PLANE, geom::SPHERE) => collide_plane_sphere(&p, margin),
         (geom::PLANE, geom::CAPSULE) => collide_plane_capsule(&p, margin),
@@ -87,17 +97,40 @@ fn narrow_phase<T: Scalar>(m: &Model<T>, d: &World<T>, k: usize, margin: T) -> C
         (geom::SPHERE, geom::CAPSULE) => collide_sphere_capsule(&p, margin),
         (geom::SPHERE, geom::BOX) => collide_sphere_box(&p, margin),
         (geom::CAPSULE, geom::CAPSULE) => collide_capsule_capsule(&p, margin),
-        (geom::CAPSULE, geom::BOX) => collide_capsule_box(&p, margin),
-        (geom::BOX, geom::BOX) => collide_box_box(&p, margin),
+        (geom::CAPSULE, geom::BOX) | (geom::BOX, geom::BOX) => world_by_world(&p, m.geom_type[g1], near, margin),
         // the model's list holds no others
         _ => ContactSet::new(),
     }
 }
 
+/// The contacts of a geom of type `type1` and a box, one world after the other: these narrow phases are all branches.
+// CPU only: what lanes of worlds cannot do at once
+#[inline(always)]
+fn world_by_world<T: Real>(p: &Pose<T>, type1: i32, near: T::Mask, margin: T) -> ContactSet<T> {
+    let mut out = ContactSet::new();
+    let mut on = [T::zero(); MAXCONPAIR];
+    for l in 0..T::LANES {
+        if !near.get(l) {
+            continue;
+        }
+        let (p, margin) = (p.lane(l), margin.lane(l));
+        let one = if type1 == geom::BOX { collide_box_box(&p, margin) } else { collide_capsule_box(&p, margin) };
+        for i in 0..one.count {
+            on[i].set_lane(l, Real::one());
+            out.set_lane(l, &one, i);
+        }
+        out.count = out.count.max(one.count);
+    }
+    for i in 0..out.count {
+        out.on[i] = on[i].gt(T::zero());
+    }
+    out
+}
+
 /// The centre of geom 2 minus the centre of geom 1 [m]; with two-float positions from the bodies' full positions, since
 /// `geom_xpos` is rounded.
 #[inline(always)]
-fn centre_offset<T: Scalar>(m: &Model<T>, d: &World<T>, g1: usize, g2: usize) -> Vec3<T> {
+fn centre_offset<T: Real>(m: &Model<T>, d: &World<T>, g1: usize, g2: usize) -> Vec3<T> {
     if !T::TWO_FLOAT {
         return ld3(&d.geom_xpos, g2) - ld3(&d.geom_xpos, g1);
     }
@@ -106,45 +139,50 @@ fn centre_offset<T: Scalar>(m: &Model<T>, d: &World<T>, g1: usize, g2: usize) ->
     bodies + (ld9(&d.xmat, b2) * ld3(&m.geom_pos, g2) - ld9(&d.xmat, b1) * ld3(&m.geom_pos, g1))
 }
 
-/// Writes contact `i` of pair `k` into slot `c`.
+/// Writes contact `i` of pair `k`, of the worlds that the mask names, into slot `c`; harmless numbers in the others.
 #[inline(always)]
-fn write_contact<T: Scalar>(
+fn write_contact<T: Real>(
     m: &Model<T>,
     d: &mut World<T>,
     k: usize,
     c: usize,
     set: &ContactSet<T>,
     i: usize,
+    on: T::Mask,
     margin: T,
 ) {
     let (g1, g2) = (m.coll_geom1[k], m.coll_geom2[k]);
-    d.contact_dist[c] = set.dist[i];
+    let dist = T::select(on, set.dist[i], margin);
+    let normal = Vec3::select(on, set.normal[i], Vec3::x());
+    let tangent = Vec3::select(on, set.tangent, Vec3::zeros());
+    d.contact_dist[c] = dist;
     let centre = ld3(&d.geom_xpos, g1 as usize);
-    st3(&mut d.contact_pos, c, centre + set.pos[i]);
-    st9(&mut d.contact_frame, c, contact_frame(set.normal[i], set.tangent));
+    st3(&mut d.contact_pos, c, centre + Vec3::select(on, set.pos[i], Vec3::zeros()));
+    st9(&mut d.contact_frame, c, contact_frame(normal, tangent));
     d.contact_includemargin[c] = margin;
     d.contact_geom[2 * c] = g1;
     d.contact_geom[2 * c + 1] = g2;
-    d.contact_exclude[c] = i32::from(set.dist[i] >= margin);
+    let exclude = dist.ge(margin);
+    for l in 0..T::LANES {
+        d.contact_on[c].set(l, i32::from(on.get(l)));
+        d.contact_exclude[c].set(l, i32::from(exclude.get(l)));
+    }
     contact_parameters(m, d, k, c);
 }
 
 /// The contact frame: the normal and two tangents, row by row (`mju_makeFrame`).
 #[inline(always)]
-fn contact_frame<T: Scalar>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
-    let (zero, one, half) = (T::zero(), T::one(), T::r(0.5));
+fn contact_frame<T: Real>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
+    let (one, half) = (T::one(), T::r(0.5));
     let mut t1 = tangent - normal * normal.dot(&tangent);
     // what is left of a tangent along the normal is rounding: f32 has 1e-7 of it
-    if t1.dot(&t1).sqrt() <= T::r(if T::TWO_FLOAT { 1e-3 } else { MINVAL }) {
-        let hint = if tangent.dot(&tangent) > half {
-            // an upright capsule
-            if normal[0].abs() < half { Vec3::new(one, zero, zero) } else { Vec3::new(zero, one, zero) }
-        } else if normal[1].abs() < half {
-            Vec3::new(zero, one, zero)
-        } else {
-            Vec3::new(zero, zero, one)
-        };
-        t1 = hint - normal * normal.dot(&hint);
+    let short = t1.dot(&t1).sqrt().le(T::r(if T::TWO_FLOAT { 1e-3 } else { MINVAL }));
+    if short.any() {
+        // an upright capsule, or no tangent
+        let upright = Vec3::select(normal[0].abs().lt(half), Vec3::x(), Vec3::y());
+        let free = Vec3::select(normal[1].abs().lt(half), Vec3::y(), Vec3::z());
+        let hint = Vec3::select(tangent.dot(&tangent).gt(half), upright, free);
+        t1 = Vec3::select(short, hint - normal * normal.dot(&hint), t1);
     }
     t1 *= one / t1.dot(&t1).sqrt();
     if T::TWO_FLOAT {
@@ -158,7 +196,7 @@ fn contact_frame<T: Scalar>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
 
 /// Dimension, friction, references and impedance of slot `c`, which holds a contact of pair `k`.
 #[inline(always)]
-fn contact_parameters<T: Scalar>(m: &Model<T>, d: &mut World<T>, k: usize, c: usize) {
+fn contact_parameters<T: Real>(m: &Model<T>, d: &mut World<T>, k: usize, c: usize) {
     let friction = &mut d.contact_friction[5 * c..5 * c + 5];
     let solref = &mut d.contact_solref[2 * c..2 * c + 2];
     let solreffriction = &mut d.contact_solreffriction[2 * c..2 * c + 2];
@@ -201,13 +239,9 @@ fn contact_parameters<T: Scalar>(m: &Model<T>, d: &mut World<T>, k: usize, c: us
         }
         let (r1, r2) = (&m.geom_solref[2 * g1..2 * g1 + 2], &m.geom_solref[2 * g2..2 * g2 + 2]);
         // two standard references are averaged; of direct ones the lesser numbers are taken
-        let standard = r1[0] > T::zero() && r2[0] > T::zero();
+        let standard = r1[0].gt(T::zero()) & r2[0].gt(T::zero()) | T::Mask::splat(priority1 != priority2);
         for i in 0..2 {
-            solref[i] = if priority1 != priority2 || standard {
-                r1[i] * mix + r2[i] * (T::one() - mix)
-            } else {
-                r1[i].min(r2[i])
-            };
+            solref[i] = T::select(standard, r1[i] * mix + r2[i] * (T::one() - mix), r1[i].min(r2[i]));
             solreffriction[i] = T::zero();
         }
         for i in 0..5 {
@@ -227,15 +261,10 @@ fn contact_parameters<T: Scalar>(m: &Model<T>, d: &mut World<T>, k: usize, c: us
 
 /// Weight of the first of two geoms with these `solmix`.
 #[inline(always)]
-fn solmix_share<T: Scalar>(mix1: T, mix2: T) -> T {
+fn solmix_share<T: Real>(mix1: T, mix2: T) -> T {
     let least = T::r(MINVAL);
-    if mix1 >= least && mix2 >= least {
-        mix1 / (mix1 + mix2)
-    } else if mix1 < least && mix2 < least {
-        T::r(0.5)
-    } else if mix1 < least {
-        T::zero()
-    } else {
-        T::one()
-    }
+    let (small1, small2) = (mix1.lt(least), mix2.lt(least));
+    let one_is_small = T::select(small1, T::zero(), T::one());
+    let mixed = T::select(small1 | small2, one_is_small, mix1 / (mix1 + mix2));
+    T::select(small1 & small2, T::r(0.5), mixed)
 }
