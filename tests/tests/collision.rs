@@ -2,12 +2,13 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the agreement is a result to read")]
 
-use kiloworld_cpu::Scalar;
 use kiloworld_cpu::collision::collision;
+use kiloworld_cpu::lanes::{F32x4, F64x2};
 use kiloworld_cpu::math::{Mat3, Vec3};
+use kiloworld_cpu::{Ints, Real, Scalar, World};
 use kiloworld_gpu::{BatchOptions, GpuBatch, Shaders};
 use kiloworld_layout::consts::{disable, geom, status};
-use kiloworld_layout::{Data, Field, Model, Sizes, Stage};
+use kiloworld_layout::{Data, Field, Model, Sizes, Slice, SliceMut, Stage};
 use kiloworld_tests::adapter;
 use kiloworld_tests::golden::{Array, Golden};
 use std::path::Path;
@@ -503,6 +504,143 @@ fn overflow_is_flagged() {
     m.opt.disableflags = disable::CONTACT;
     collision(&m, &mut d);
     assert_eq!((d.ncon[0], d.ncon_need[0]), (0, case.contacts.len() as i32));
+}
+
+/// Worlds, each with numbers of its own for the model, in the lanes of `T`.
+fn packed<T: Real>(worlds: &[(Model<T::One>, Data<T::One>)]) -> (Model<T>, World<T>) {
+    let mut m = worlds[0].0.cast(T::splat);
+    // room for the contacts of all
+    m.opt.world_ncon = m.size.nconmax;
+    m.size.nconmax *= T::LANES;
+    let mut d = World::<T>::filled(&m.size, T::zero(), T::Int::default());
+    for (l, (one_m, one_d)) in worlds.iter().enumerate() {
+        for info in Field::TABLE {
+            if let (Some(SliceMut::F(to)), Some(Slice::F(from))) = (m.get_mut(info.field), one_m.get(info.field)) {
+                to.iter_mut().zip(from).for_each(|(to, &x)| to.set_lane(l, x));
+            } else if let (Some(to), Some(from)) = (d.reals_mut(info.field), one_d.reals(info.field)) {
+                to.iter_mut().zip(from).for_each(|(to, &x)| to.set_lane(l, x));
+            }
+        }
+    }
+    (m, d)
+}
+
+/// Everything that the stage says of world `l`: its counts and status, then its contacts, without the slots that it lacks.
+fn said<T: Real>(m: &Model<T>, d: &World<T>, l: usize) -> Vec<Vec<f64>> {
+    let counts = [&d.ncon[0], &d.ncon_need[0], &d.status[0]].map(|x| f64::from(x.get(l))).to_vec();
+    let contacts = (0..d.slot_ncon[0] as usize).filter(|&c| d.contact_on[c].get(l) == 1).map(|c| {
+        let shared = [d.contact_dim[c], d.contact_geom[2 * c], d.contact_geom[2 * c + 1], d.contact_exclude[c].get(l)];
+        let reals = CONTACT_FIELDS.into_iter().filter_map(|f| {
+            let cols = f.info().cols(&m.size);
+            d.reals(f).map(|a| &a[cols * c..cols * (c + 1)])
+        });
+        shared.map(f64::from).into_iter().chain(reals.flatten().map(|x| x.lane(l).to_f64())).collect()
+    });
+    std::iter::once(counts).chain(contacts).collect()
+}
+
+/// Every lane finds exactly what its world finds alone; slots that a world lacks hold nothing that could harm.
+fn lanes_find<T: Real>(what: &str, worlds: &[(Model<T::One>, Data<T::One>)]) {
+    let (mut number, mut unlike) = (0, 0);
+    // far apart in the list, and each once in every lane
+    let stride = (worlds.len() / T::LANES).max(1);
+    for i in 0..worlds.len() {
+        let group: Vec<_> = (0..T::LANES).map(|l| worlds[(i + l * stride) % worlds.len()].clone()).collect();
+        let (m, mut d) = packed::<T>(&group);
+        collision(&m, &mut d);
+        let alone: Vec<_> = group
+            .into_iter()
+            .map(|(m, mut d)| {
+                collision(&m, &mut d);
+                said(&m, &d, 0)
+            })
+            .collect();
+        for (l, alone) in alone.iter().enumerate() {
+            assert_eq!(&said(&m, &d, l), alone, "{what}: world {i}, lane {l}");
+            number += alone.len() - 1;
+        }
+        unlike += usize::from(alone.iter().any(|a| a != &alone[0]));
+        for c in 0..d.slot_ncon[0] as usize {
+            assert!((0..T::LANES).any(|l| d.contact_on[c].get(l) == 1), "{what}: an empty slot");
+            for l in (0..T::LANES).filter(|&l| d.contact_on[c].get(l) == 0) {
+                assert_eq!(d.contact_exclude[c].get(l), 1);
+                let f = Mat3::from_row_slice(&d.contact_frame[9 * c..9 * c + 9]);
+                let f = Mat3::from_fn(|i, j| f[(i, j)].lane(l).to_f64());
+                assert!((f * f.transpose() - Mat3::identity()).as_slice().iter().all(|x| x.abs() < 2e-6), "{f:?}");
+                let finite = |x: &T| x.lane(l).to_f64().is_finite();
+                assert!(d.contact_pos[3 * c..3 * c + 3].iter().all(finite) && finite(&d.contact_dist[c]));
+            }
+        }
+    }
+    println!("{what}, {} lanes: {number} contacts, {unlike} of {} groups of unlike worlds", T::LANES, worlds.len());
+    // or a lane that were given its neighbour's would go unseen
+    assert!(number > 0 && unlike > 0, "{what}");
+}
+
+/// Cases as worlds: every third with its margin at its first contact's distance, every third just below.
+fn at_the_margin<T: Scalar>(worlds: &mut [(Model<T>, Data<T>)]) {
+    for (i, (m, d)) in worlds.iter_mut().enumerate() {
+        let mut found = d.clone();
+        collision(m, &mut found);
+        if found.ncon[0] > 0 && i % 3 > 0 {
+            let dist = found.contact_dist[0] - T::r(if i % 3 == 1 { 0.0 } else { 4.0 * T::EPSILON });
+            m.geom_margin.fill(dist * T::r(0.5));
+        }
+        // fewer than a face has
+        m.size.nconmax = 3;
+    }
+}
+
+/// Worlds in lanes find what they find alone, to the last bit, whatever their neighbours.
+#[test]
+fn lanes_agree() {
+    for pair in PAIRS {
+        let cases: Vec<_> = cases(pair).into_iter().step_by(3).collect();
+        let mut worlds: Vec<_> = cases.iter().map(|c| scene(std::slice::from_ref(c))).collect();
+        let mut worlds32: Vec<_> = worlds.iter().map(|(m, d)| in_f32(m, d)).collect();
+        at_the_margin(&mut worlds);
+        at_the_margin(&mut worlds32);
+        any_lanes(pair, &worlds, &worlds32);
+    }
+}
+
+/// Whole models too.
+#[test]
+fn lanes_agree_on_models() {
+    for name in ["collision_mix", "collision_override"].into_iter().chain(kiloworld_tests::models::names()) {
+        let g = Golden::named(name);
+        let m = kiloworld_tests::models::of(&g);
+        let world = |k| {
+            let mut d = g.world(&m, k);
+            for field in [Field::geom_xpos, Field::geom_xmat, Field::xpos, Field::xmat] {
+                g.load(&m, &mut d, field, k);
+            }
+            (m.clone(), d)
+        };
+        let worlds: Vec<_> = (0..g.nstate()).map(world).collect();
+        let worlds32: Vec<_> = worlds.iter().map(|(m, d)| in_f32(m, d)).collect();
+        if g.get("out/ncon").data.iter().any(|&n| n > 0.0) {
+            any_lanes(name, &worlds, &worlds32);
+        }
+    }
+}
+
+/// [`lanes_find`] for every kind of lanes that this processor has.
+fn any_lanes(what: &str, worlds: &[(Model<f64>, Data<f64>)], worlds32: &[(Model<f32>, Data<f32>)]) {
+    lanes_find::<F64x2>(what, worlds);
+    lanes_find::<F32x4>(what, worlds32);
+    #[cfg(target_arch = "x86_64")]
+    {
+        use kiloworld_cpu::lanes::{F32x8, F32x16, F64x4, F64x8};
+        if std::arch::is_x86_feature_detected!("avx2") {
+            lanes_find::<F64x4>(what, worlds);
+            lanes_find::<F32x8>(what, worlds32);
+        }
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            lanes_find::<F64x8>(what, worlds);
+            lanes_find::<F32x16>(what, worlds32);
+        }
+    }
 }
 
 /// The comparison sees wrong contacts.

@@ -80,6 +80,7 @@ impl<T: Real> ContactSet<T> {
             self.count += 1;
         }
     }
+
     /// Sets contact `i` of world `l`, but for the mask, to that of a set of this world alone.
     #[inline(always)]
     pub(crate) fn set_lane(&mut self, l: usize, one: &ContactSet<T::One>, i: usize) {
