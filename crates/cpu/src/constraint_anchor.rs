@@ -1,6 +1,6 @@
 //! What connects and welds hold together: bodies, points and orientations. Twin: `shaders/constraint_anchor.wgsl`.
 
-use crate::Scalar;
+use crate::Real;
 use crate::constraint_row::id;
 use crate::math::*;
 use kiloworld_layout::Model;
@@ -18,14 +18,14 @@ pub struct Anchor<T> {
 
 /// The body of an object of equality `e`: `k` is 0 or 1.
 #[inline(always)]
-pub fn eq_body<T: Scalar>(m: &Model<T>, e: usize, k: usize) -> usize {
+pub fn eq_body<T: Real>(m: &Model<T>, e: usize, k: usize) -> usize {
     let o = id(if k == 0 { m.eq_obj1id[e] } else { m.eq_obj2id[e] });
     if m.eq_objtype[e] == obj::SITE { id(m.site_bodyid[o]) } else { o }
 }
 
 /// The anchor of object `k` of equality `e`.
 #[inline(always)]
-pub fn eq_anchor<T: Scalar>(m: &Model<T>, e: usize, k: usize) -> Anchor<T> {
+pub fn eq_anchor<T: Real>(m: &Model<T>, e: usize, k: usize) -> Anchor<T> {
     let body = eq_body(m, e, k);
     if m.eq_objtype[e] == obj::SITE {
         let s = id(if k == 0 { m.eq_obj1id[e] } else { m.eq_obj2id[e] });
@@ -45,7 +45,7 @@ pub fn eq_anchor<T: Scalar>(m: &Model<T>, e: usize, k: usize) -> Anchor<T> {
 
 /// Half the vector part of `conj(g2) turn g1`.
 #[inline(always)]
-pub fn half_relative<T: Scalar>(g1: Quat<T>, g2: Quat<T>, turn: Quat<T>) -> Vec3<T> {
+pub fn half_relative<T: Real>(g1: Quat<T>, g2: Quat<T>, turn: Quat<T>) -> Vec3<T> {
     let q = quat_mul(quat_mul(quat_conj(g2), turn), g1);
     Vec3::new(q[1], q[2], q[3]) * T::r(0.5)
 }

@@ -4,13 +4,13 @@ use crate::constraint_anchor::*;
 use crate::constraint_row::*;
 use crate::math::*;
 use crate::two_float::tf_add3;
-use crate::{Scalar, World};
+use crate::{Mask, Real, World};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{cnstr, eq};
 
 /// Fills the rows of all equalities that have room.
 #[inline(always)]
-pub fn constraint_equality<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
+pub fn constraint_equality<T: Real>(m: &Model<T>, d: &mut World<T>) {
     for e in 0..m.size.neq {
         if d.eq_efc_address[e] >= 0 {
             equality_rows(m, d, e, id(d.eq_efc_address[e]));
@@ -20,7 +20,7 @@ pub fn constraint_equality<T: Scalar>(m: &Model<T>, d: &mut World<T>) {
 
 /// Fills the rows of equality `e`, from row `r0`.
 #[inline(always)]
-fn equality_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usize) {
+fn equality_rows<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usize) {
     match m.eq_type[e] {
         eq::JOINT => joint_equality_row(m, d, e, r0),
         eq::TENDON => tendon_equality_row(m, d, e, r0),
@@ -31,7 +31,7 @@ fn equality_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usize)
 /// Difference of two anchors' positions [m]. The sum runs in two-float: what is near zero in it is good to an ulp of the
 /// rotated anchors, not of the world's coordinates.
 #[inline(always)]
-fn anchor_difference<T: Scalar>(d: &World<T>, b1: usize, arm1: Vec3<T>, b2: usize, arm2: Vec3<T>) -> Vec3<T> {
+fn anchor_difference<T: Real>(d: &World<T>, b1: usize, arm1: Vec3<T>, b2: usize, arm2: Vec3<T>) -> Vec3<T> {
     let (hi, lo) = tf_add3(ld3(&d.xpos, b1), ld3(&d.xpos_lo, b1), -ld3(&d.xpos, b2));
     let (hi, lo) = tf_add3(hi, lo - ld3(&d.xpos_lo, b2), arm1);
     let (hi, lo) = tf_add3(hi, lo, -arm2);
@@ -40,8 +40,8 @@ fn anchor_difference<T: Scalar>(d: &World<T>, b1: usize, arm1: Vec3<T>, b2: usiz
 
 /// The vector part of `conj(q2) q1`, from differences: where the two are close nothing cancels.
 #[inline(always)]
-fn rotation_difference<T: Scalar>(q1: Quat<T>, q2: Quat<T>) -> Vec3<T> {
-    let side = if q1.dot(&q2) < T::zero() { -T::one() } else { T::one() };
+fn rotation_difference<T: Real>(q1: Quat<T>, q2: Quat<T>) -> Vec3<T> {
+    let side = T::select(q1.dot(&q2).lt(T::zero()), -T::one(), T::one());
     let dq = q1 * side - q2;
     let dv = Vec3::new(dq[1], dq[2], dq[3]);
     let v2 = Vec3::new(q2[1], q2[2], q2[3]);
@@ -50,11 +50,12 @@ fn rotation_difference<T: Scalar>(q1: Quat<T>, q2: Quat<T>) -> Vec3<T> {
 
 /// Fills the rows of a connect or weld: position, then for a weld orientation.
 #[inline(always)]
-fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usize) {
+fn body_equality_rows<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usize) {
     let (a1, a2) = (eq_anchor(m, e, 0), eq_anchor(m, e, 1));
     let weld = m.eq_type[e] == eq::WELD;
     let nrow = if weld { 6 } else { 3 };
     let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    let on = slot_mask::<T>(&d.efc_on[r0]);
 
     // residual
     let (q1, q2) = (ld4(&d.xquat, a1.body), ld4(&d.xquat, a2.body));
@@ -74,11 +75,11 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r0: u
     for k in 0..nrow {
         let r = r0 + k;
         let pos = if k < 3 { dpos[k] } else { drot[k - 3] };
-        st_row(d, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero());
-        st_kbip(d, r, kb, imp);
+        st_row(d, on, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero());
+        st_kbip(d, on, r, kb, imp);
         let part = usize::from(k >= 3);
         let diag = m.body_invweight0[2 * a1.body + part] + m.body_invweight0[2 * a2.body + part];
-        st_regularizer(d, r, regularizer(imp.0, diag), imp.0);
+        st_regularizer(d, on, r, regularizer(imp.0, diag), imp.0);
     }
 
     // Jacobian, dof by dof from the last one down
@@ -111,12 +112,12 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r0: u
         n -= 1;
         d.efc_J_colind[r0 * nv + n] = index(i);
         for k in 0..3 {
-            d.efc_J[(r0 + k) * nvpad + i] = jp[k];
+            d.efc_J[(r0 + k) * nvpad + i] = where_on(on, jp[k]);
         }
         if weld {
             let q = half_relative(g1, g2, Quat::new(T::zero(), jr[0], jr[1], jr[2])) * scale;
             for k in 0..3 {
-                d.efc_J[(r0 + 3 + k) * nvpad + i] = q[k];
+                d.efc_J[(r0 + 3 + k) * nvpad + i] = where_on(on, q[k]);
             }
         }
     }
@@ -128,7 +129,7 @@ fn body_equality_rows<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r0: u
 
 /// Value and derivative of the polynomial of equality `e` at `x`.
 #[inline(always)]
-fn eq_poly<T: Scalar>(m: &Model<T>, e: usize, x: T) -> (T, T) {
+fn eq_poly<T: Real>(m: &Model<T>, e: usize, x: T) -> (T, T) {
     let c = &m.eq_data[12 * e..12 * e + 5];
     (
         c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4]))),
@@ -138,14 +139,15 @@ fn eq_poly<T: Scalar>(m: &Model<T>, e: usize, x: T) -> (T, T) {
 
 /// How far joint `j` is from its reference position.
 #[inline(always)]
-fn joint_offset<T: Scalar>(m: &Model<T>, d: &World<T>, j: usize) -> T {
+fn joint_offset<T: Real>(m: &Model<T>, d: &World<T>, j: usize) -> T {
     let a = id(m.jnt_qposadr[j]);
     (d.qpos[a] - m.qpos0[a]) + d.qpos_lo[a]
 }
 
 /// Fills the row that ties one joint to another by a polynomial, or holds it.
 #[inline(always)]
-fn joint_equality_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r: usize) {
+fn joint_equality_row<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r: usize) {
+    let on = slot_mask::<T>(&d.efc_on[r]);
     let j1 = id(m.eq_obj1id[e]);
     let v1 = id(m.jnt_dofadr[j1]);
     let mut pos = joint_offset(m, d, j1);
@@ -153,7 +155,7 @@ fn joint_equality_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r: us
     zero_rows(m, d, r, 1, 0);
     if m.eq_obj2id[e] < 0 {
         pos -= m.eq_data[12 * e];
-        push_nonzero(m, d, r, v1, T::one());
+        push_nonzero(m, d, on, r, v1, T::one());
     } else {
         let j2 = id(m.eq_obj2id[e]);
         let v2 = id(m.jnt_dofadr[j2]);
@@ -161,21 +163,22 @@ fn joint_equality_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r: us
         pos -= value;
         diag += m.dof_invweight0[v2];
         if v1 < v2 {
-            push_nonzero(m, d, r, v1, T::one());
-            push_nonzero(m, d, r, v2, -slope);
+            push_nonzero(m, d, on, r, v1, T::one());
+            push_nonzero(m, d, on, r, v2, -slope);
         } else {
-            push_nonzero(m, d, r, v2, -slope);
-            push_nonzero(m, d, r, v1, T::one());
+            push_nonzero(m, d, on, r, v2, -slope);
+            push_nonzero(m, d, on, r, v1, T::one());
         }
     }
     let (solref, solimp) = (ld_solref(&m.eq_solref, e), ld_solimp(&m.eq_solimp, e));
-    st_scalar_row(m, d, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero(), diag, solref, solimp, true);
+    st_scalar_row(m, d, on, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero(), diag, solref, solimp, true);
 }
 
 /// Fills the row that ties one tendon's length to another's by a polynomial, or holds it.
 #[inline(always)]
-fn tendon_equality_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r: usize) {
+fn tendon_equality_row<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r: usize) {
     let nv = m.size.nv;
+    let on = slot_mask::<T>(&d.efc_on[r]);
     let t1 = id(m.eq_obj1id[e]);
     let mut pos = d.ten_length[t1] - m.tendon_length0[t1];
     let mut diag = m.tendon_invweight0[t1];
@@ -193,10 +196,10 @@ fn tendon_equality_row<T: Scalar>(m: &Model<T>, d: &mut World<T>, e: usize, r: u
     zero_rows(m, d, r, 1, 0);
     for i in 0..nv {
         let v = d.ten_J[t1 * nv + i] - slope * d.ten_J[t2 * nv + i];
-        if v != T::zero() {
-            push_nonzero(m, d, r, i, v);
+        if (on & !v.same(T::zero())).any() {
+            push_nonzero(m, d, on, r, i, v);
         }
     }
     let (solref, solimp) = (ld_solref(&m.eq_solref, e), ld_solimp(&m.eq_solimp, e));
-    st_scalar_row(m, d, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero(), diag, solref, solimp, true);
+    st_scalar_row(m, d, on, r, cnstr::EQUALITY, e, pos, T::zero(), T::zero(), diag, solref, solimp, true);
 }
