@@ -4,14 +4,15 @@ Usage: compare.py [--threads T] [--worlds 1024,4096] [--precision f64,f32] [--ro
 (needs mujoco==4.0.0, numpy, and a release build: cargo build --release)
 
 For each model and batch size, MuJoCo settles the worlds with random controls; both programs then start from those
-states and run STEPS steps with new uniform controls every step, in turn, ROUNDS times. The table has the medians of
-world-steps/s and the median of the ratios round by round (the machine's speed drifts, a ratio does not).
+states and run some steps with new uniform controls every step, prepared beforehand, in turn, ROUNDS times. The table has
+the medians of world-steps/s and the median of the ratios round by round (the machine's speed drifts, a ratio does not).
 """
 
 import argparse
 import json
 import os
 import pathlib
+import platform
 import statistics
 import subprocess
 import tempfile
@@ -21,7 +22,9 @@ import mujoco
 import numpy as np
 from mujoco import batch
 
-SETTLE, STEPS = 500, 50
+SETTLE = 500
+STEPS = 50  # of a batch; fewer worlds run more steps, so that a run is never shorter than
+RUN = 20_000  # world-steps
 ROOT = pathlib.Path(__file__).parent.parent
 
 
@@ -40,9 +43,22 @@ def settle(b, m, nworld, rng):
         b.rollout(50, controls(m, nworld, 50, rng) if m.nu else None, spec(m), record=("qpos",))
 
 
+def steps(nworld):
+    return max(STEPS, RUN // nworld)
+
+
+def machine():
+    """The processor in words."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
 def ours(model, nworld, state, precision, threads):
     command = [ROOT / "target/release/kiloworld", "bench", model, "--json", "--backend", "cpu", "--precision", precision]
-    command += ["--worlds", str(nworld), "--steps", str(STEPS), "--repeats", "1", "--state", state]
+    command += ["--worlds", str(nworld), "--steps", str(steps(nworld)), "--repeats", "1", "--state", state]
     env = os.environ | {"RAYON_NUM_THREADS": str(threads)}
     out = subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True, env=env).stdout
     return json.loads(out)["world_steps_per_s"]["median"]
@@ -57,7 +73,8 @@ def main():
     parser.add_argument("models", nargs="+")
     args = parser.parse_args()
 
-    print(f"MuJoCo {mujoco.__version__}, {args.threads} thread(s), {STEPS} steps from states settled for {SETTLE}")
+    today = time.strftime("%Y-%m-%d")
+    print(f"{machine()}, {today}: MuJoCo {mujoco.__version__}, {args.threads} thread(s), states settled for {SETTLE} steps\n")
     print("| model | worlds | mujoco.batch | precision | kiloworld | ratio |\n|---|--:|--:|---|--:|--:|")
     for path in args.models:
         m = mujoco.MjModel.from_xml_path(path)
@@ -71,14 +88,14 @@ def main():
                 names = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat"]
                 arrays = {f: np.array(b.bind(f), dtype=np.float64).reshape(nworld, -1) for f in names}
                 np.savez(state, **{f: a for f, a in arrays.items() if a.size})
-                control = controls(m, nworld, STEPS, rng) if m.nu else None
+                control = controls(m, nworld, steps(nworld), rng) if m.nu else None
                 rates = {p: [] for p in args.precision.split(",")}
                 theirs = []
                 for _ in range(args.rounds):
                     b.state[:] = saved
                     start = time.perf_counter()
-                    b.rollout(STEPS, control, spec(m), record=("qpos",))
-                    theirs.append(nworld * STEPS / (time.perf_counter() - start))
+                    b.rollout(steps(nworld), control, spec(m), record=("qpos",))
+                    theirs.append(nworld * steps(nworld) / (time.perf_counter() - start))
                     for p in rates:
                         rates[p].append(ours(path, nworld, state, p, args.threads))
                 for p, r in rates.items():

@@ -7,6 +7,7 @@ mod collision;
 mod compiled;
 mod constraint;
 mod device;
+mod lanes;
 mod laws;
 mod layout;
 mod mirror;
