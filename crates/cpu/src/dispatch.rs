@@ -2,6 +2,9 @@
 // CPU only: what pipelines are on the GPU.
 #![allow(unsafe_code, reason = "calls of functions compiled for instructions that the type's owner has found")]
 
+use crate::lanes::{F32x4, F64x2};
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::{F32x8, F32x16, F64x4, F64x8};
 use crate::{Real, World};
 use kiloworld_layout::{Call, Model, Stage};
 
@@ -74,3 +77,21 @@ macro_rules! compiled {
 
 compiled!(double, f64, true);
 compiled!(single, f32, true);
+compiled!(double2, F64x2, true);
+compiled!(single4, F32x4, true);
+#[cfg(target_arch = "x86_64")]
+compiled!(double4, F64x4, is_x86_feature_detected!("avx2"), "avx2");
+#[cfg(target_arch = "x86_64")]
+compiled!(single8, F32x8, is_x86_feature_detected!("avx2"), "avx2");
+#[cfg(target_arch = "x86_64")]
+compiled!(double8, F64x8, avx512(), "avx512f,avx512dq,avx512bw,avx512vl");
+#[cfg(target_arch = "x86_64")]
+compiled!(single16, F32x16, avx512(), "avx512f,avx512dq,avx512bw,avx512vl");
+
+#[cfg(target_arch = "x86_64")]
+fn avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+}
