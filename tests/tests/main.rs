@@ -6,6 +6,7 @@ mod batch_lanes;
 mod collision;
 mod compiled;
 mod constraint;
+mod counts;
 mod device;
 mod lanes;
 mod laws;

@@ -170,7 +170,7 @@ fn stages_name_entry_points_that_exist() {
     for solver in 0..3 {
         (m.opt.solver, m.opt.noslip_iterations) = (solver, 3);
         for &stage in Stage::ALL {
-            for kernel in kernels(stage, &m.opt) {
+            for kernel in kernels(stage, &m, Tuning::default()) {
                 let Some(text) = embedded.get(kernel.file) else { panic!("{stage}: no shaders/{}.wgsl", kernel.file) };
                 assert!(
                     text.contains(&format!("fn {}(", kernel.entry)),

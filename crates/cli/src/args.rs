@@ -68,6 +68,15 @@ pub(crate) struct Where {
     /// GPU: invocations that work on a world together; CPU: worlds in a register, 1: none beside another [default: chosen]
     #[arg(long, value_name = "N")]
     pub(crate) lanes: Option<u32>,
+    /// GPU: worlds a workgroup [default: chosen from model and adapter]
+    #[arg(long, value_name = "N")]
+    pub(crate) worlds_per_group: Option<u32>,
+    /// GPU: Newton steps that share a dispatch [default: all; 1 on software devices]
+    #[arg(long, value_name = "N")]
+    pub(crate) newton_steps: Option<u32>,
+    /// GPU: whether stages that follow each other share kernels [default: chosen from the adapter]
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) fused: Option<bool>,
 }
 
 #[derive(Args)]
@@ -118,6 +127,15 @@ pub(crate) struct Bench {
     /// Measurements, each from the same saved states
     #[arg(long, default_value_t = 5)]
     pub(crate) repeats: usize,
+    /// GPU: try ways to spread the work (lanes, worlds a group, fused kernels, Newton steps a dispatch), the fastest last
+    #[arg(long)]
+    pub(crate) sweep: bool,
+    /// GPU: memory bandwidth of the device [GB/s], to predict the time of a step
+    #[arg(long, value_name = "GB/S")]
+    pub(crate) bandwidth: Option<f64>,
+    /// GPU: peak of the device [GFLOP/s], to predict the time of a step
+    #[arg(long, value_name = "GFLOP/S")]
+    pub(crate) peak: Option<f64>,
 }
 
 #[derive(Args)]

@@ -3,8 +3,9 @@
 use crate::args::Bench;
 use crate::arrays;
 use crate::common::{Outcome, builder, load, random_control, set_state, thousands};
+use crate::sweep::sweep;
 use anyhow::Result;
-use kiloworld_sim::Field;
+use kiloworld_sim::{Batch, Field};
 use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
@@ -27,12 +28,46 @@ pub(crate) fn run(args: &Bench, json: bool) -> Result<Outcome> {
     let mut outcome = Outcome::Ok;
     for model in &args.models {
         for &worlds in &args.worlds {
-            if !row(args, model, worlds, json)? {
+            let fine = if args.sweep { sweep(args, model, worlds, json)? } else { row(args, model, worlds, json)? };
+            if !fine {
                 outcome = Outcome::Failed;
             }
         }
     }
     Ok(outcome)
+}
+
+/// Worlds whose step is counted for what it asks of the device.
+const COUNTED: usize = 4;
+
+/// Values of the fields of [`STATE`].
+pub(crate) type Saved = Vec<(Field, Vec<f64>)>;
+
+pub(crate) fn save(batch: &mut Batch) -> Result<Saved> {
+    STATE.iter().map(|&f| Ok((f, batch.get(f)?))).collect()
+}
+
+pub(crate) fn restore(batch: &mut Batch, saved: &Saved) -> Result<()> {
+    saved.iter().try_for_each(|(field, values)| Ok(batch.set(*field, values)?))
+}
+
+/// World-steps a second of each repeat, the slowest first.
+pub(crate) fn measure(
+    batch: &mut Batch,
+    saved: &Saved,
+    args: &Bench,
+    control: &(dyn Fn(usize, usize, &mut [f64]) + Sync),
+) -> Result<Vec<f64>> {
+    let mut rates = Vec::new();
+    for _ in 0..args.repeats.max(1) {
+        restore(batch, saved)?;
+        let clock = Instant::now();
+        batch.step_with(args.steps, control)?;
+        let report = batch.report()?;
+        rates.push((report.nworld * args.steps) as f64 / clock.elapsed().as_secs_f64());
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok(rates)
 }
 
 /// One measurement; false where worlds failed, so that the number does not count.
@@ -52,24 +87,17 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
         }
         None => batch.step_with(args.warmup, &|w, k, ctrl| control(w, k + 1, ctrl))?,
     }
-    let saved = STATE.iter().map(|&f| Ok((f, batch.get(f)?))).collect::<Result<Vec<_>>>()?;
-    let mut rates = Vec::new();
-    for _ in 0..args.repeats.max(1) {
-        for (field, values) in &saved {
-            batch.set(*field, values)?;
-        }
-        let clock = Instant::now();
-        batch.step_with(args.steps, &|w, k, ctrl| control(w, k + 1 + args.warmup, ctrl))?;
-        let report = batch.report()?;
-        rates.push((worlds * args.steps) as f64 / clock.elapsed().as_secs_f64());
-        debug_assert_eq!(report.nworld, worlds);
-    }
-    rates.sort_by(f64::total_cmp);
+    let saved = save(&mut batch)?;
+    let later = |w: usize, k: usize, ctrl: &mut [f64]| control(w, k + 1 + args.warmup, ctrl);
+    let rates = measure(&mut batch, &saved, args, &later)?;
     let report = batch.report()?;
     let (bytes, shared) = batch.memory();
     let stages = batch.profile(20, &control)?.into_iter().map(|(stage, s)| (stage.name().to_owned(), 1e3 * s));
     let stages: Vec<(String, f64)> = stages.collect();
+    let device = batch.device_numbers(COUNTED)?;
     let [min, median, max] = [rates[0], rates[rates.len() / 2], rates[rates.len() - 1]];
+    let [bandwidth, peak] = [args.bandwidth, args.peak].map(|x| x.map(|x| 1e9 * x));
+    let asked = bandwidth.is_some() || peak.is_some();
     if json {
         println!(
             "{}",
@@ -78,7 +106,8 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
                 "world_steps_per_s": {"min": min, "median": median, "max": max},
                 "stage_ms_per_step": stages.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
                 "cold_start_s": cold, "bytes_per_world": bytes, "bytes_shared": shared, "report": report,
-                "device": batch.device_numbers()?,
+                "device": &device,
+                "predicted_s_per_step": device.as_ref().filter(|_| asked).map(|d| d.predicted(bandwidth, peak)),
             })
         );
     } else {
@@ -96,6 +125,29 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
             "  contacts {:.1}, rows {:.1}, solver iterations {:.1} a world; {} of {worlds} worlds ok",
             report.ncon_mean, report.nefc_mean, report.niter_mean, report.ok
         );
+        if let Some(d) = &device {
+            println!(
+                "  {} lanes x {} worlds a group; a step: {} dispatches, {:.0} barriers, {:.2} MB read, {:.2} MB written ({:.2} MB \
+                 loaded and stored), {:.2} Mflop",
+                d.lanes,
+                d.worlds_per_group,
+                d.dispatches,
+                d.barriers,
+                d.bytes_read / 1e6,
+                d.bytes_written / 1e6,
+                d.bytes_accessed / 1e6,
+                d.flops / 1e6
+            );
+            if asked {
+                let predicted = d.predicted(bandwidth, peak);
+                println!(
+                    "  predicted from bandwidth and peak: {:.3} ms a step, {} world-steps/s; measured {:.3} ms a step",
+                    1e3 * predicted,
+                    thousands((worlds as f64 / predicted) as usize),
+                    1e3 * worlds as f64 / median
+                );
+            }
+        }
         let total: f64 = stages.iter().map(|s| s.1).sum();
         for (name, ms) in stages {
             println!("  {name:<14} {ms:9.3} ms a step {:5.1} %", 100.0 * ms / total);

@@ -4,6 +4,7 @@ use crate::args::{BackendArg, PrecisionArg, Where};
 use crate::arrays::Array;
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use kiloworld_gpu::TuningChange;
 use kiloworld_model::{Kind, Model};
 use kiloworld_sim::{Backend, Batch, BatchBuilder, Field, Precision, rng};
 use std::collections::BTreeMap;
@@ -44,10 +45,12 @@ pub(crate) fn builder<'m>(model: &'m Model, nworld: usize, place: &Where) -> Bat
     if let Some(n) = place.njmax {
         builder = builder.njmax(n);
     }
-    if let Some(n) = place.lanes {
-        builder = builder.lanes(n);
-    }
-    builder
+    builder.tuning(TuningChange {
+        lanes: place.lanes,
+        worlds_per_group: place.worlds_per_group,
+        newton_steps: place.newton_steps,
+        fused: place.fused,
+    })
 }
 
 /// The keyframe that a user names, by name or number.

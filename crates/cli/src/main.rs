@@ -13,6 +13,7 @@ mod inspect;
 mod laws;
 
 mod rollout;
+mod sweep;
 mod trace;
 
 use args::{Cli, Command};

@@ -5,7 +5,7 @@ use crate::device::Gpu;
 use crate::error::GpuError;
 use crate::link::Linked;
 use crate::shaders::Shaders;
-use crate::stage::{Kernel, kernels};
+use crate::stage::Kernel;
 use kiloworld_layout::wgsl::{LayoutModule, Tuning, emit};
 use kiloworld_layout::{Binding, Call, Data, Field, Layout, Model, Slice as Values, pack};
 use std::collections::{BTreeSet, HashMap};
@@ -109,6 +109,10 @@ impl GpuBatch {
         &self.layout
     }
 
+    pub(crate) fn shaders(&self) -> &Shaders {
+        &self.shaders
+    }
+
     /// How work is spread.
     pub fn tuning(&self) -> Tuning {
         self.tuning
@@ -150,39 +154,25 @@ impl GpuBatch {
         Ok(())
     }
 
-    /// The linked text of every kernel that the calls need, by kernel.
-    pub fn linked(&self, call: Call) -> Result<Vec<(Kernel, Linked)>, GpuError> {
-        kernels(call.stage, &self.model.opt)
-            .into_iter()
-            .filter(|k| k.repeat > 0)
-            .map(|k| Ok((k, self.shaders.link(k.file, &self.module)?)))
-            .collect()
+    /// The linked text of every kernel that the calls need, each once.
+    pub fn linked(&self, calls: &[Call]) -> Result<Vec<(Kernel, Linked)>, GpuError> {
+        let mut kernels: Vec<Kernel> = self.dispatches(calls).into_iter().map(|d| d.kernel).collect();
+        let mut seen = std::collections::HashSet::new();
+        kernels.retain(|&k| seen.insert(k));
+        kernels.into_iter().map(|k| Ok((k, self.shaders.link(k.file, &self.module)?))).collect()
     }
 
     /// Bytes of workgroup memory of the kernel that uses the most.
     pub fn workgroup_bytes(&self, calls: &[Call]) -> Result<usize, GpuError> {
-        let mut most = 0;
-        for &call in calls {
-            for (kernel, linked) in self.linked(call)? {
-                most = most.max(crate::pipelines::workgroup_bytes(kernel.file, &linked)?);
-            }
-        }
-        Ok(most)
+        let each = self.linked(calls)?.into_iter();
+        let bytes: Result<Vec<_>, _> =
+            each.map(|(kernel, linked)| crate::pipelines::workgroup_bytes(kernel.file, &linked)).collect();
+        Ok(bytes?.into_iter().max().unwrap_or(0))
     }
 
     /// Times of the stages, where the device can measure them.
     pub fn timings(&mut self) -> &mut crate::timing::Timings {
         &mut self.timings
-    }
-
-    /// Compiles the kernels of these calls, so that the first step is not slower than the rest.
-    pub fn prepare(&mut self, calls: &[Call]) -> Result<(), GpuError> {
-        for &call in calls {
-            for kernel in kernels(call.stage, &self.model.opt).into_iter().filter(|k| k.repeat > 0) {
-                self.compile(kernel)?;
-            }
-        }
-        Ok(())
     }
 
     pub(crate) fn compile(&mut self, kernel: Kernel) -> Result<(), GpuError> {

@@ -18,6 +18,19 @@ pub struct GpuOptions {
     pub checked: bool,
 }
 
+/// What a user changes of the tuning that [`Gpu::tuning`] chooses; see [`Tuning`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TuningChange {
+    /// invocations a world
+    pub lanes: Option<u32>,
+    /// worlds a workgroup
+    pub worlds_per_group: Option<u32>,
+    /// Newton steps a dispatch
+    pub newton_steps: Option<u32>,
+    /// stages share kernels
+    pub fused: Option<bool>,
+}
+
 /// What is known of an adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterInfo {
@@ -160,7 +173,7 @@ impl Gpu {
     pub fn tuning(&self, nv: usize) -> Tuning {
         let words = self.inner.info.workgroup_bytes / 4;
         if self.inner.info.is_cpu {
-            return Tuning { lanes: 1, worlds_per_group: 8, workgroup_words: words };
+            return Tuning { lanes: 1, worlds_per_group: 8, workgroup_words: words, newton_steps: 1, fused: true };
         }
         let lanes = match nv {
             0..=4 => 4,
@@ -168,7 +181,19 @@ impl Gpu {
             13..=24 => 16,
             _ => 32,
         };
-        Tuning { lanes, worlds_per_group: 64 / lanes, workgroup_words: words }
+        Tuning { lanes, worlds_per_group: 64 / lanes, workgroup_words: words, newton_steps: u32::MAX, fused: true }
+    }
+
+    /// The same with what a user changes of it. Lanes without worlds a group: as [`Tuning::with_lanes`] says.
+    pub fn tuned(&self, nv: usize, change: TuningChange) -> Tuning {
+        let mut tuning = self.tuning(nv);
+        if let Some(lanes) = change.lanes {
+            tuning = tuning.with_lanes(lanes);
+        }
+        tuning.worlds_per_group = change.worlds_per_group.unwrap_or(tuning.worlds_per_group);
+        tuning.newton_steps = change.newton_steps.unwrap_or(tuning.newton_steps);
+        tuning.fused = change.fused.unwrap_or(tuning.fused);
+        tuning
     }
 
     /// Runs `f` and turns what wgpu reports meanwhile into an error.

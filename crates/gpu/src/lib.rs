@@ -6,6 +6,7 @@
 
 mod batch;
 mod buffers;
+mod count;
 mod device;
 mod error;
 mod fields;
@@ -19,7 +20,8 @@ mod stage;
 mod timing;
 
 pub use batch::{BatchOptions, GpuBatch};
-pub use device::{ADAPTER_VARIABLE, AdapterInfo, Gpu, GpuOptions, adapters};
+pub use count::Counts;
+pub use device::{ADAPTER_VARIABLE, AdapterInfo, Gpu, GpuOptions, TuningChange, adapters};
 pub use error::GpuError;
 pub use kiloworld_layout::wgsl::Tuning;
 pub use selftest::SelfTest;

@@ -3,15 +3,27 @@
 use crate::batch::GpuBatch;
 use crate::buffers::{ARGUMENT_STRIDE, ARGUMENTS};
 use crate::error::GpuError;
-use crate::stage::{Kernel, argument, kernels};
+use crate::stage::{Kernel, argument, fused, kernels};
 use kiloworld_layout::{Call, Stage};
 
 /// One dispatch over every slice.
 #[derive(Clone, Copy, Debug)]
-struct Dispatch {
-    kernel: Kernel,
+pub(crate) struct Dispatch {
+    pub(crate) kernel: Kernel,
     stage: Stage,
-    argument: u32,
+    pub(crate) argument: u32,
+}
+
+/// Puts fused kernels where they stand for what is in the list.
+fn fuse(list: &[Dispatch]) -> Vec<Dispatch> {
+    let (mut out, mut rest) = (Vec::new(), list);
+    while let Some(&first) = rest.first() {
+        let same = rest.iter().take_while(|d| d.argument == first.argument).map(|d| d.kernel);
+        let (kernel, n) = fused(same).unwrap_or((first.kernel, 1));
+        out.push(Dispatch { kernel, ..first });
+        rest = &rest[n..];
+    }
+    out
 }
 
 /// Dispatches a submission holds: few enough that a driver's watchdog sees none as hung.
@@ -20,8 +32,7 @@ const DISPATCHES_A_SUBMISSION: usize = 1024;
 impl GpuBatch {
     /// Runs a list of calls `n` times. Returns when the work is sent; reading waits for it.
     pub fn submit(&mut self, calls: &[Call], n: usize) -> Result<(), GpuError> {
-        self.prepare(calls)?;
-        let list = self.dispatches(calls)?;
+        let list = self.prepare(calls)?;
         if list.is_empty() {
             return Ok(());
         }
@@ -47,7 +58,7 @@ impl GpuBatch {
 
     /// Dispatches that one run of the calls takes, all slices together.
     pub fn dispatch_count(&self, calls: &[Call]) -> Result<usize, GpuError> {
-        Ok(self.dispatches(calls)?.len() * self.slices.len())
+        Ok(self.dispatches(calls).len() * self.slices.len())
     }
 
     /// Runs one entry point of a shader file, once.
@@ -57,16 +68,26 @@ impl GpuBatch {
         self.send(&[Dispatch { kernel, stage: Stage::Load, argument: arg.min(ARGUMENTS - 1) }], 1).map(drop)
     }
 
-    fn dispatches(&self, calls: &[Call]) -> Result<Vec<Dispatch>, GpuError> {
+    /// Compiles the kernels of these calls, so that the first step is not slower than the rest; the dispatches.
+    pub(crate) fn prepare(&mut self, calls: &[Call]) -> Result<Vec<Dispatch>, GpuError> {
+        let list = self.dispatches(calls);
+        for dispatch in &list {
+            self.compile(dispatch.kernel)?;
+        }
+        Ok(list)
+    }
+
+    pub(crate) fn dispatches(&self, calls: &[Call]) -> Vec<Dispatch> {
         let mut list = Vec::new();
         for &call in calls {
-            for kernel in kernels(call.stage, &self.model.opt) {
+            for kernel in kernels(call.stage, &self.model, self.tuning()) {
                 // a repetition beyond the last block of parameters keeps the last number
                 let arg = |k| argument(call, kernel, k).min(ARGUMENTS - 1);
                 list.extend((0..kernel.repeat).map(|k| Dispatch { kernel, stage: call.stage, argument: arg(k) }));
             }
         }
-        Ok(list)
+        // stages are timed one by one
+        if self.tuning().fused && !self.timings.is_on() { fuse(&list) } else { list }
     }
 
     fn send(&mut self, list: &[Dispatch], steps: usize) -> Result<wgpu::SubmissionIndex, GpuError> {

@@ -1,7 +1,8 @@
 //! Which kernels make up a stage.
 
 use kiloworld_layout::consts::{disable, integrator, solver};
-use kiloworld_layout::{Call, Opt, Stage};
+use kiloworld_layout::wgsl::Tuning;
+use kiloworld_layout::{Call, Model, Stage};
 
 /// A kernel of a stage: an entry point of a shader file and how often it is dispatched in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,11 +27,13 @@ const DUAL_INIT: Kernel = Kernel { file: "dual", entry: "main_dual_init", repeat
 const DUAL_FINISH: Kernel = Kernel { file: "dual", entry: "main_dual_finish", repeat: 1 };
 
 /// The kernels of a call, in order. A call's `sub` is `dispatch_arg()` of kernels that run once.
-pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
+pub fn kernels<T>(stage: Stage, m: &Model<T>, tuning: Tuning) -> Vec<Kernel> {
+    let opt = &m.opt;
     let times = |n: i32| u32::try_from(n).unwrap_or(0);
     match stage {
         Stage::Load => Vec::new(),
         Stage::ComPos => vec![Kernel { entry: "main_com_pos", ..Kernel::once("kinematics") }],
+        Stage::Constraint if m.size.neq == 0 => vec![Kernel::once("constraint"), Kernel::once("constraint_contact")],
         Stage::Constraint => {
             vec![Kernel::once("constraint"), Kernel::once("constraint_equality"), Kernel::once("constraint_contact")]
         }
@@ -41,7 +44,8 @@ pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
             DUAL_FINISH,
         ],
         Stage::Solver => {
-            vec![Kernel::once("solver_init"), Kernel { repeat: times(opt.iterations), ..Kernel::once("solver_iter") }]
+            let repeat = times(opt.iterations).div_ceil(tuning.newton_steps.max(1));
+            vec![Kernel::once("solver_init"), Kernel { repeat, ..Kernel::once("solver_iter") }]
         }
         Stage::Noslip if opt.noslip_iterations <= 0 => Vec::new(),
         Stage::Noslip => vec![
@@ -59,6 +63,28 @@ pub fn kernels(stage: Stage, opt: &Opt) -> Vec<Kernel> {
         }
         stage => vec![Kernel::once(stage.name())],
     }
+}
+
+/// Kernels that do the work of several in a row, worlds being independent: the file that does it, and the (file, entry point)
+/// of each that it stands for. Longer ones cost more to compile than a dispatch is worth on a software device.
+const FUSED: [(&str, &[(&str, &str)]); 5] = [
+    (
+        "fused_position",
+        &[("kinematics", "main"), ("kinematics", "main_com_pos"), ("transmission", "main"), ("inertia", "main")],
+    ),
+    ("fused_rows", &[("constraint_equality", "main"), ("constraint_contact", "main")]),
+    ("fused_velocity", &[("velocity", "main"), ("passive", "main"), ("bias", "main")]),
+    ("fused_force", &[("reference", "main"), ("actuation", "main"), ("acceleration", "main")]),
+    ("fused_integrate", &[("implicit", "main"), ("integrate", "main")]),
+];
+
+/// The fused kernel that these kernels begin with, and how many of them it stands for.
+pub(crate) fn fused(kernels: impl Iterator<Item = Kernel> + Clone) -> Option<(Kernel, usize)> {
+    FUSED.iter().find_map(|&(file, parts)| {
+        let mut next = kernels.clone();
+        let begins = parts.iter().all(|&(file, entry)| next.next() == Some(Kernel { file, entry, repeat: 1 }));
+        begins.then(|| (Kernel::once(file), parts.len()))
+    })
 }
 
 /// `dispatch_arg()` of repetition `k` of a kernel.

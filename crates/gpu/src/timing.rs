@@ -26,6 +26,10 @@ impl Timings {
         self.on = on;
     }
 
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
     /// Stages in the order of a step: stage, seconds, runs.
     pub fn take(&mut self) -> Vec<(Stage, f64, usize)> {
         let mut total = core::mem::take(&mut self.total);

@@ -15,11 +15,15 @@ pub struct Tuning {
     pub worlds_per_group: u32,
     /// words of workgroup memory that a kernel may use for all the worlds of a group
     pub workgroup_words: u32,
+    /// Newton steps a dispatch does, at least 1: more save dispatches, but software devices bound the loops of one
+    pub newton_steps: u32,
+    /// stages that follow each other share kernels where `gpu::stage` has one for them
+    pub fused: bool,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { lanes: 1, worlds_per_group: 16, workgroup_words: 4096 }
+        Self { lanes: 1, worlds_per_group: 16, workgroup_words: 4096, newton_steps: 1, fused: true }
     }
 }
 
@@ -108,6 +112,7 @@ pub fn emit<T>(m: &Model<T>, layout: &Layout, tuning: Tuning) -> LayoutModule {
     }
     presence(m, &mut out);
     out.constant("WORKGROUP_WORDS".into(), "u32", format_args!("{}u", tuning.workgroup_words));
+    out.constant("NEWTON_STEPS".into(), "u32", format_args!("{}u", tuning.newton_steps));
     for info in Field::TABLE {
         if let Some(slot) = layout.slot(info.field) {
             accessors(info, slot, &mut out);

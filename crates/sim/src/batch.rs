@@ -53,6 +53,11 @@ impl Batch {
         }
     }
 
+    /// True on a GPU that is made of CPU cores.
+    pub fn on_software_device(&self) -> bool {
+        matches!(&self.inner, Inner::Gpu(g) if g.is_software())
+    }
+
     /// Bytes that a world takes, and bytes of work arrays shared by the worlds (CPU: a set a thread).
     pub fn memory(&self) -> (usize, usize) {
         match &self.inner {
@@ -279,10 +284,11 @@ impl Batch {
         }
     }
 
-    /// What the device will be asked for a step: see [`DeviceNumbers`]; nothing on the CPU.
-    pub fn device_numbers(&self) -> Result<Option<DeviceNumbers>, Error> {
+    /// What the device will be asked for a step: see [`DeviceNumbers`]; nothing on the CPU. What depends on the worlds' state is
+    /// counted for `worlds` of them, by running their kernels on the host.
+    pub fn device_numbers(&self, worlds: usize) -> Result<Option<DeviceNumbers>, Error> {
         match &self.inner {
-            Inner::Gpu(g) => g.numbers(&self.step).map(Some),
+            Inner::Gpu(g) => g.numbers(&self.step, worlds).map(Some),
             Inner::Cpu(_) => Ok(None),
         }
     }

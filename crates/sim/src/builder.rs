@@ -4,7 +4,7 @@ use crate::batch::{Batch, Inner};
 use crate::cpu_worlds::cpu_worlds;
 use crate::gpu_batch::GpuWorlds;
 use crate::{Error, sizing};
-use kiloworld_gpu::{Gpu, GpuOptions};
+use kiloworld_gpu::{Gpu, GpuOptions, TuningChange};
 use kiloworld_layout::consts::solver;
 use kiloworld_layout::{Buffer, Field, Kind};
 use kiloworld_model::{Model, rows_always, rows_per_contact};
@@ -48,7 +48,7 @@ pub struct BatchBuilder<'m> {
     nconmax: Option<usize>,
     njmax: Option<usize>,
     per_world: Vec<Field>,
-    lanes: Option<u32>,
+    tuning: TuningChange,
     gpu: Option<Gpu>,
     fixed_iterations: Option<usize>,
 }
@@ -63,7 +63,7 @@ impl<'m> BatchBuilder<'m> {
             nconmax: None,
             njmax: None,
             per_world: Vec::new(),
-            lanes: None,
+            tuning: TuningChange::default(),
             gpu: None,
             fixed_iterations: None,
         }
@@ -109,7 +109,13 @@ impl<'m> BatchBuilder<'m> {
     /// holds, 1: no lanes. Chosen from adapter and model, from processor and number of worlds, where not given; no result
     /// depends on it on the CPU.
     pub fn lanes(mut self, lanes: u32) -> Self {
-        self.lanes = Some(lanes);
+        self.tuning.lanes = Some(lanes);
+        self
+    }
+
+    /// How the work is spread on the GPU, where it is to differ from what adapter and model suggest.
+    pub fn tuning(mut self, change: TuningChange) -> Self {
+        self.tuning = change;
         self
     }
 
@@ -160,9 +166,9 @@ impl<'m> BatchBuilder<'m> {
                     }
                     m.opt.fixed_iterations = true;
                 }
-                Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.lanes, &self.per_world)?))
+                Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.tuning, &self.per_world)?))
             }
-            (None, precision) => Inner::Cpu(cpu_worlds(&m, self.nworld, precision, self.lanes)?),
+            (None, precision) => Inner::Cpu(cpu_worlds(&m, self.nworld, precision, self.tuning.lanes)?),
         };
         Batch::new(m, self.nworld, inner, self.per_world)
     }

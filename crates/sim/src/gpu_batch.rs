@@ -2,7 +2,7 @@
 
 use crate::row::{COUNTERS, two_float_coordinates};
 use crate::{DeviceNumbers, Error};
-use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch};
+use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch, TuningChange};
 use kiloworld_layout::{Buffer, Call, Data, Field, Kind, Model, Stage};
 
 pub(crate) struct GpuWorlds {
@@ -16,10 +16,10 @@ impl GpuWorlds {
         gpu: &Gpu,
         m: &Model<f64>,
         nworld: usize,
-        lanes: Option<u32>,
+        change: TuningChange,
         per_world: &[Field],
     ) -> Result<Self, Error> {
-        let tuning = lanes.map(|lanes| gpu.tuning(m.size.nv).with_lanes(lanes));
+        let tuning = Some(gpu.tuned(m.size.nv, change));
         let options =
             BatchOptions { tuning, per_world: per_world.iter().copied().collect(), ..BatchOptions::default() };
         Ok(Self { batch: GpuBatch::new(gpu, m, nworld, options)?, two_float: two_float_coordinates(m) })
@@ -30,15 +30,32 @@ impl GpuWorlds {
         format!("gpu f32, {} ({}, {})", info.name, info.backend, info.driver)
     }
 
+    pub(crate) fn is_software(&self) -> bool {
+        self.batch.gpu().info().is_cpu
+    }
+
     pub(crate) fn bytes_per_world(&self) -> usize {
         self.batch.bytes_per_world() as usize
     }
 
-    pub(crate) fn numbers(&self, step: &[Call]) -> Result<DeviceNumbers, Error> {
+    pub(crate) fn numbers(&self, step: &[Call], worlds: usize) -> Result<DeviceNumbers, Error> {
         let tuning = self.batch.tuning();
+        let n = self.batch.nworld();
+        let counted: Vec<usize> = (0..worlds.min(n)).map(|k| k * n / worlds.min(n)).collect();
+        let counts = self.batch.count(step, &counted, None)?;
+        let all = n as f64;
         Ok(DeviceNumbers {
+            counted_worlds: counted.len(),
+            bytes_read: counts.bytes_read * all + counts.bytes_shared,
+            bytes_written: counts.bytes_written * all,
+            bytes_accessed: counts.bytes_accessed * all,
+            flops: counts.flops * all,
+            barriers: counts.barriers,
+            loop_turns: counts.loop_turns,
             lanes: tuning.lanes,
             worlds_per_group: tuning.worlds_per_group,
+            newton_steps: tuning.newton_steps,
+            fused: tuning.fused,
             dispatches: self.batch.dispatch_count(step)?,
             workgroup_bytes: self.batch.workgroup_bytes(step)?,
             slices: self.batch.nslice(),
@@ -127,9 +144,12 @@ impl GpuWorlds {
 
     /// Seconds a step of each stage over `n` steps.
     pub(crate) fn profile(&mut self, step: &[Call], n: usize) -> Result<Vec<(Stage, f64)>, Error> {
+        // timed stages have kernels of their own, which drivers compile at their first run
         self.batch.timings().enable(true);
-        self.batch.timings().take();
-        let result = self.batch.submit(step, n);
+        let result = self.batch.submit(step, 1).and_then(|()| {
+            self.batch.timings().take();
+            self.batch.submit(step, n)
+        });
         self.batch.timings().enable(false);
         result?;
         Ok(self.batch.timings().take().into_iter().map(|(stage, seconds, _)| (stage, seconds / n as f64)).collect())

@@ -66,10 +66,41 @@ pub struct DeviceNumbers {
     pub lanes: u32,
     /// worlds a workgroup
     pub worlds_per_group: u32,
+    /// Newton steps that share a dispatch, at most the iterations of a step
+    pub newton_steps: u32,
+    /// stages that follow each other share kernels
+    pub fused: bool,
     /// dispatches a step
     pub dispatches: usize,
     /// workgroup memory of the kernel that uses the most [bytes]
     pub workgroup_bytes: usize,
     /// slices that the worlds are split into, so that a buffer fits a binding
     pub slices: usize,
+    /// worlds that were counted for what follows, spread over the batch
+    pub counted_worlds: usize,
+    /// Bytes a step of the whole batch that must come from memory: what the dispatches load of a world, each word once a
+    /// dispatch, from the counted worlds as they are, and of the shared model, once a dispatch. Without regard to caches that
+    /// keep words from one dispatch to the next.
+    pub bytes_read: f64,
+    /// bytes a step of the whole batch that must go to memory: words that the dispatches store, each once a dispatch
+    pub bytes_written: f64,
+    /// bytes a step of the whole batch that kernels load and store, every time
+    pub bytes_accessed: f64,
+    /// Floating-point operations a step of the whole batch: an addition, multiplication, division, root or power is 1, a
+    /// comparison or move none; only those that count, not those of masked lanes.
+    pub flops: f64,
+    /// points a step where the lanes of a workgroup wait for each other, along the dispatches; 0 with one lane a world, but
+    /// for votes of the group
+    pub barriers: f64,
+    /// the most turns of loops that an invocation makes in one dispatch: llvmpipe stops them near 65,000
+    pub loop_turns: u64,
+}
+
+impl DeviceNumbers {
+    /// Seconds that a step takes at least on a device of that memory bandwidth [B/s] and peak [1/s]: the bytes that must move, or
+    /// the arithmetic, whichever is more. What is not known is taken for free. Dispatches cost a few microseconds each besides.
+    pub fn predicted(&self, bandwidth: Option<f64>, peak: Option<f64>) -> f64 {
+        let moved = bandwidth.map_or(0.0, |b| (self.bytes_read + self.bytes_written) / b);
+        moved.max(peak.map_or(0.0, |p| self.flops / p))
+    }
 }
