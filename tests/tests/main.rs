@@ -6,6 +6,7 @@ mod batch_lanes;
 mod collision;
 mod compiled;
 mod constraint;
+mod constraint_lanes;
 mod counts;
 mod device;
 mod lanes;
