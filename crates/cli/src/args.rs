@@ -56,7 +56,7 @@ pub(crate) struct Where {
     /// Where to run; auto takes a GPU that is not a software device, else the CPU
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) backend: BackendArg,
-    /// f64 runs on the CPU only
+    /// auto is f32; f64 runs on the CPU only
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) precision: PrecisionArg,
     /// Contacts that a world can hold [default: chosen from the model]
@@ -127,6 +127,9 @@ pub(crate) struct Bench {
     /// Measurements, each from the same saved states
     #[arg(long, default_value_t = 5)]
     pub(crate) repeats: usize,
+    /// Time every stage by itself too: on the GPU by the device's clock, on the CPU with the same lanes on one thread
+    #[arg(long)]
+    pub(crate) stages: bool,
     /// GPU: try ways to spread the work (lanes, worlds a group, fused kernels, Newton steps a dispatch), the fastest last
     #[arg(long)]
     pub(crate) sweep: bool,

@@ -92,8 +92,8 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
     let rates = measure(&mut batch, &saved, args, &later)?;
     let report = batch.report()?;
     let (bytes, shared) = batch.memory();
-    let stages = batch.profile(20, &control)?.into_iter().map(|(stage, s)| (stage.name().to_owned(), 1e3 * s));
-    let stages: Vec<(String, f64)> = stages.collect();
+    let stages = if args.stages { batch.profile(20, &control)? } else { Vec::new() };
+    let stages: Vec<(String, f64)> = stages.into_iter().map(|(s, secs)| (s.name().to_owned(), 1e3 * secs)).collect();
     let device = batch.device_numbers(COUNTED)?;
     let [min, median, max] = [rates[0], rates[rates.len() / 2], rates[rates.len() - 1]];
     let [bandwidth, peak] = [args.bandwidth, args.peak].map(|x| x.map(|x| 1e9 * x));
@@ -150,7 +150,8 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
         }
         let total: f64 = stages.iter().map(|s| s.1).sum();
         for (name, ms) in stages {
-            println!("  {name:<14} {ms:9.3} ms a step {:5.1} %", 100.0 * ms / total);
+            let ns = 1e6 * ms / worlds as f64;
+            println!("  {name:<14} {ms:9.3} ms a step {ns:9.0} ns a world-step {:5.1} %", 100.0 * ms / total);
         }
     }
     Ok(report.all_ok())

@@ -3,6 +3,9 @@
 use crate::cpu_batch::CpuBatch;
 use crate::{Error, Precision};
 use kiloworld_cpu::Compiled;
+use kiloworld_cpu::lanes::{F32x4, F64x2};
+#[cfg(target_arch = "x86_64")]
+use kiloworld_cpu::lanes::{F32x8, F32x16, F64x4, F64x8};
 use kiloworld_layout::{Call, Data, Field, Model, Stage};
 
 /// What sets a world's controls before a step: (world, step of this call, controls).
@@ -53,11 +56,15 @@ fn width<T: Compiled>() -> Width {
 
 /// The widths in single or double precision, in the order in which they are taken where the processor has them.
 fn widths(single: bool) -> Vec<Width> {
-    if single { vec![width::<f32>()] } else { vec![width::<f64>()] }
+    let mut out = Vec::new();
+    #[cfg(target_arch = "x86_64")]
+    out.extend(if single { [width::<F32x16>(), width::<F32x8>()] } else { [width::<F64x8>(), width::<F64x4>()] });
+    out.extend(if single { [width::<F32x4>(), width::<f32>()] } else { [width::<F64x2>(), width::<f64>()] });
+    out
 }
 
 fn available(precision: Precision) -> Vec<Width> {
-    widths(precision == Precision::F32).into_iter().filter(|w| (w.available)()).collect()
+    widths(precision != Precision::F64).into_iter().filter(|w| (w.available)()).collect()
 }
 
 /// How many worlds side by side a register of this processor can hold on the CPU backend, the width that a large batch takes
