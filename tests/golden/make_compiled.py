@@ -33,6 +33,7 @@ KINDS = {
     "keyframe": ("nkey", mujoco.mjtObj.mjOBJ_KEY),
     "mesh": ("nmesh", mujoco.mjtObj.mjOBJ_MESH),
     "height field": ("nhfield", mujoco.mjtObj.mjOBJ_HFIELD),
+    "camera": ("ncam", mujoco.mjtObj.mjOBJ_CAMERA),
     "sensor": ("nsensor", mujoco.mjtObj.mjOBJ_SENSOR),
 }
 

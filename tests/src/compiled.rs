@@ -13,6 +13,7 @@ pub fn group(name: &str) -> &str {
         Some("pair" | "exclude") => "pairs",
         Some("eq" | "tendon" | "wrap") => "equality, tendons",
         Some("mesh" | "hfield") => "meshes",
+        Some("sensor" | "cam") => "sensors",
         Some(other) => other,
         None => name,
     }

@@ -13,15 +13,11 @@ const TOLERANCE: f64 = 1e-9;
 /// Volume and support of hulls: MuJoCo's hull leaves out what is nearly on a face, and its vertices are rounded.
 const HULL_TOLERANCE: f64 = 1e-6;
 
-/// Models of which fields differ still: the beginning of their names.
-const MISSING: &[(&str, &[&str])] = &[
-    ("myoarm_bionic", &["na", "nwrap", "tendon_", "wrap_", "actuator_", "key_act"]),
-    ("balloons", &["nwrap", "tendon_", "wrap_"]),
-    ("aero_hand_cube", &["nwrap", "tendon_", "wrap_", "actuator_"]),
-    ("three_humanoids", &["nkey", "key"]),
-    ("fruitfly", &["actuator_"]),
-    ("franka_arrange_boxes", &["stat_meansize"]),
-];
+/// Fields that depend on a tendon that passes through a geom: MuJoCo's iteration for the point where it touches stops early
+/// enough to show in the ninth digit.
+const THROUGH: f64 = 1e-7;
+/// The models that have such tendons, and the fields.
+const LOOSE: (&str, [&str; 2]) = ("myoarm_bionic", ["tendon_invweight0", "actuator_acc0"]);
 
 fn load(name: &str) -> Option<(Model, Golden)> {
     let (_, path) = corpus_models(&corpus()?).into_iter().find(|(n, _)| n == name)?;
@@ -38,13 +34,14 @@ fn the_corpus_compiles_to_mujocos_fields() {
         let (errors, mut faults) = compare(&model, &golden, TOLERANCE);
         faults.extend(names(&model, &golden));
         faults.extend(hulls(&model, &golden));
-        let missing = MISSING.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, m)| m);
-        let known = |fault: &String| missing.iter().any(|m| fault.starts_with(m));
-        let (old, new): (Vec<_>, Vec<_>) = faults.into_iter().partition(known);
+        if name == LOOSE.0 {
+            let (_, apart) = compare(&model, &golden, THROUGH);
+            faults.retain(|f| !LOOSE.1.iter().any(|field| f.starts_with(field)));
+            faults.extend(apart);
+        }
         let line: Vec<String> = errors.iter().map(|(g, e)| format!("{g} {e:.0e}")).collect();
-        println!("{name}: {} missing | {}", old.len(), line.join(" | "));
-        assert_eq!(old.is_empty(), missing.is_empty(), "{name}: nothing is missing any more");
-        wrong.extend(new.iter().map(|f| format!("{name}: {}", f.chars().take(500).collect::<String>())));
+        println!("{name}: {}", line.join(" | "));
+        wrong.extend(faults.iter().map(|f| format!("{name}: {}", f.chars().take(500).collect::<String>())));
     }
     assert!(wrong.is_empty(), "{} fields differ\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -95,6 +95,12 @@ sizes! {
     nhfield,
     /// elevations of all height fields
     nhfielddata,
+    /// sensors
+    nsensor,
+    /// values of all sensors
+    nsensordata,
+    /// cameras
+    ncam,
     /// contacts a world can hold
     nconmax,
     /// constraint rows a world can hold
@@ -105,8 +111,17 @@ sizes! {
 
 impl SizeName {
     /// Sizes of fields that are not on the device: kernels have no constant for them.
-    pub const HOST: &'static [Self] =
-        &[Self::nmesh, Self::nmeshvert, Self::nmeshface, Self::nmeshgraph, Self::nhfield, Self::nhfielddata];
+    pub const HOST: &'static [Self] = &[
+        Self::nmesh,
+        Self::nmeshvert,
+        Self::nmeshface,
+        Self::nmeshgraph,
+        Self::nhfield,
+        Self::nhfielddata,
+        Self::nsensor,
+        Self::nsensordata,
+        Self::ncam,
+    ];
 }
 
 impl Sizes {

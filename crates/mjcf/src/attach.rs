@@ -168,6 +168,7 @@ fn attach(
     for inner in &mut scopes[scope + 1..] {
         inner.main.insert_str(0, &prefix);
         inner.defaults.iter_mut().for_each(|d| rename(d, &prefix, &main, scope));
+        inner.keys.iter_mut().for_each(|k| rename_keys(k, &prefix));
     }
     let worlds: Vec<&Node> = root.children.iter().filter(|c| c.tag == "worldbody").collect();
     let all = names(&worlds);
@@ -205,8 +206,23 @@ fn attach(
     let of = |tag: &str| root.children.iter().filter(|c| c.tag == tag && c.scope == scope).cloned().collect::<Vec<_>>();
     let mut defaults = of("default");
     defaults.iter_mut().for_each(|d| rename(d, &prefix, &main, scope));
-    scopes[scope] = Scope { path: model.path.clone(), compiler: of("compiler"), defaults, main, keys: of("keyframe") };
+    let mut keys = of("keyframe");
+    keys.iter_mut().for_each(|k| rename_keys(k, &prefix));
+    scopes[scope] = Scope { path: model.path.clone(), compiler: of("compiler"), defaults, main, keys };
     Some(frame)
+}
+
+/// Puts the prefix before the names of key frames; one without a name is called by the prefix.
+fn rename_keys(section: &mut Node, prefix: &str) {
+    for key in &mut section.children {
+        match key.attrs.iter_mut().find(|a| a.name == "name") {
+            Some(name) => name.value.insert_str(0, prefix),
+            None => {
+                let (name_span, span) = (key.span, key.span);
+                key.attrs.push(Attr { name: "name".into(), value: prefix.to_owned(), name_span, span });
+            }
+        }
+    }
 }
 
 /// Whether all that an element refers to is kept. A name that is nowhere is kept too, to be reported.

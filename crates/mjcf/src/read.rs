@@ -10,6 +10,7 @@ mod names;
 mod option;
 mod replicate;
 mod scope;
+mod sensor;
 mod tree;
 
 #[cfg(test)]
@@ -122,6 +123,7 @@ impl Reader<'_, '_> {
         self.actuator(root);
         self.sensor(root);
         Self::sections(root, "keyframe").for_each(|n| self.keyframe(n));
+        self.attached_keys();
         self.check_references();
     }
 }

@@ -7,6 +7,7 @@ mod actuator;
 mod asset;
 mod constraint;
 mod option;
+mod sensor;
 mod tree;
 
 pub use actuator::{
@@ -17,6 +18,7 @@ pub use constraint::{
     Equality, EqualityKind, EqualityObjects, Exclude, FixedJoint, Pair, SpatialStep, Tendon, TendonKind,
 };
 pub use option::{Compiler, Cone, Flags, InertiaFromGeom, Integrator, Jacobian, Options, SizeHints, Solver, Statistic};
+pub use sensor::{Camera, CameraMode, Object, Sensor};
 pub use tree::{Body, Frame, Geom, GeomKind, Inertial, Joint, JointKind, Orientation, Site, Sleep};
 
 use crate::span::{At, Sources, Span};
@@ -62,12 +64,12 @@ pub struct Spec {
     pub tendons: Vec<Tendon>,
     /// actuators
     pub actuators: Vec<Actuator>,
-    /// sensors, by kind only
-    pub sensors: Vec<Named>,
+    /// sensors
+    pub sensors: Vec<Sensor>,
     /// key frames
     pub keys: Vec<Key>,
-    /// cameras and lights, which have no physics
-    pub visuals: Vec<Named>,
+    /// cameras, in the order of the document
+    pub cameras: Vec<Camera>,
     /// meshes
     pub meshes: Vec<Mesh>,
     /// height fields
@@ -76,17 +78,6 @@ pub struct Spec {
     pub assets: Vec<Asset>,
     /// features that were read and kept by name, which the model compiler must refuse
     pub unsupported: Vec<Unsupported>,
-}
-
-/// An element of which only kind and name are kept.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Named {
-    /// where
-    pub at: At,
-    /// the element's tag
-    pub kind: String,
-    /// its name
-    pub name: Option<String>,
 }
 
 /// A feature that this program does not simulate.
@@ -121,6 +112,19 @@ pub struct Key {
     pub mpos: Option<Vec<f64>>,
     /// mocap quaternions, (nmocap, 4)
     pub mquat: Option<Vec<f64>>,
+    /// what the values are of, where the key frame comes from an attached model; the rest keeps its reference values
+    pub part: Option<Part>,
+}
+
+/// Elements of the whole model that came from an attached one, in the order of that one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// joints, counted over all bodies
+    pub joints: Vec<usize>,
+    /// actuators
+    pub actuators: Vec<usize>,
+    /// mocap bodies
+    pub mocaps: Vec<usize>,
 }
 
 impl Spec {

@@ -17,11 +17,13 @@ pub enum Kind {
     Key,
     Mesh,
     Hfield,
+    Camera,
+    Sensor,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Body,
         Self::Joint,
         Self::Geom,
@@ -33,6 +35,8 @@ impl Kind {
         Self::Key,
         Self::Mesh,
         Self::Hfield,
+        Self::Camera,
+        Self::Sensor,
     ];
 
     /// The word for it in messages.
@@ -49,6 +53,8 @@ impl Kind {
             Self::Key => "keyframe",
             Self::Mesh => "mesh",
             Self::Hfield => "height field",
+            Self::Camera => "camera",
+            Self::Sensor => "sensor",
         }
     }
 }

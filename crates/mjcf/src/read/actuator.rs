@@ -3,11 +3,12 @@
 
 use super::Reader;
 use super::defaults::Class;
+use super::scope::Element;
 use crate::dom::Node;
 use crate::error::ErrorKind;
 use crate::span::At;
 use crate::spec::{
-    Actuator, ActuatorKind, BiasType, DynType, GainType, General, Interp, Position, Transmission, Velocity,
+    Actuator, ActuatorKind, BiasType, DynType, GainType, General, Interp, Position, Transmission, Tri, Velocity,
 };
 
 /// All actuator elements.
@@ -26,6 +27,22 @@ const TAGS: [&str; 13] = [
     "dcmotor",
     "plugin",
 ];
+
+/// Shortcuts that are read as what they stand for, with their gain types.
+const SHORTCUTS: [(&str, GainType); 5] = [
+    ("muscle", GainType::Muscle),
+    ("adhesion", GainType::Fixed),
+    ("cylinder", GainType::Fixed),
+    ("damper", GainType::Affine),
+    ("intvelocity", GainType::Fixed),
+];
+
+/// Parameters of the dynamics and of the gain of a muscle.
+const MUSCLE: ([f64; 10], [f64; 10]) =
+    ([0.01, 0.04, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2, 0.0]);
+
+/// Attributes of a muscle's gain, behind its range.
+const MUSCLE_ATTRS: [&str; 7] = ["force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax"];
 
 /// Whether a tag is that of an actuator.
 pub(super) fn is_actuator(tag: &str) -> bool {
@@ -92,13 +109,24 @@ impl Reader<'_, '_> {
             actuator.kind = ActuatorKind::Other(tag);
         }
         actuator.transmission = self.transmission(node);
-        if !matches!(actuator.kind, ActuatorKind::Position(_) | ActuatorKind::General(_)) {
+        let inherits = matches!(
+            actuator.kind,
+            ActuatorKind::Position(_) | ActuatorKind::General(_) | ActuatorKind::Shortcut { tag: "intvelocity", .. }
+        );
+        if !inherits {
             actuator.inheritrange = 0.0;
+        }
+        if matches!(actuator.kind, ActuatorKind::Shortcut { tag: "adhesion" | "damper", .. }) {
+            actuator.ctrllimited = Tri::True;
+            if actuator.ctrlrange[0] < 0.0 {
+                self.negative(node, "ctrlrange");
+            }
         }
         if let ActuatorKind::Other(tag) = &actuator.kind {
             self.unsupported(format!("actuator/{tag}"), node);
         }
         self.refer_all(node);
+        self.note(node, Element::Actuator(self.spec.actuators.len()));
         self.spec.actuators.push(actuator);
     }
 
@@ -186,15 +214,83 @@ impl Reader<'_, '_> {
                 node.set("kv", &mut v.kv);
                 ActuatorKind::Velocity(v)
             }
-            tag => ActuatorKind::Other(tag.to_owned()),
+            tag => match SHORTCUTS.iter().find(|(t, _)| *t == tag) {
+                Some(&(tag, gain)) => ActuatorKind::Shortcut { tag, general: self.shortcut(node, from, tag, gain) },
+                None => ActuatorKind::Other(tag.to_owned()),
+            },
         }
+    }
+
+    /// What a shortcut stands for. It starts from a default written with the same shortcut, or with `general` of its gain type.
+    fn shortcut(&mut self, node: &Node, from: &ActuatorDefault, tag: &str, gain: GainType) -> General {
+        let known = match &from.actuator.kind {
+            ActuatorKind::Shortcut { tag: t, general } if *t == tag => Some(*general),
+            ActuatorKind::General(g) if g.gaintype == gain => Some(*g),
+            _ => None,
+        };
+        let start = known.unwrap_or_default();
+        let mut g = General { gaintype: gain, ..General::default() };
+        match tag {
+            "muscle" => {
+                (g.dyntype, g.biastype) = (DynType::Muscle, BiasType::Muscle);
+                (g.dynprm, g.gainprm) = known.map_or(MUSCLE, |k| (k.dynprm, k.gainprm));
+                node.over("timeconst", g.dynprm.first_chunk_mut::<2>().unwrap_or(&mut [0.0; 2]));
+                node.set("tausmooth", &mut g.dynprm[2]);
+                node.over("range", g.gainprm.first_chunk_mut::<2>().unwrap_or(&mut [0.0; 2]));
+                for (name, value) in MUSCLE_ATTRS.iter().zip(&mut g.gainprm[2..]) {
+                    node.set(name, value);
+                }
+                g.biasprm = g.gainprm;
+                if g.dynprm[2] < 0.0 {
+                    self.negative(node, "tausmooth");
+                }
+            }
+            "cylinder" => {
+                (g.dyntype, g.biastype) = (DynType::Filter, BiasType::Affine);
+                (g.dynprm[0], g.gainprm[0]) = (start.dynprm[0], start.gainprm[0]);
+                g.biasprm[..3].copy_from_slice(&start.biasprm[..3]);
+                node.set("timeconst", &mut g.dynprm[0]);
+                node.set("area", &mut g.gainprm[0]);
+                if let Some(d) = node.real("diameter") {
+                    g.gainprm[0] = std::f64::consts::PI / 4.0 * d * d;
+                }
+                node.over("bias", g.biasprm.first_chunk_mut::<3>().unwrap_or(&mut [0.0; 3]));
+            }
+            "damper" => {
+                // MuJoCo's manual gives a gain of 1 where none is written; it takes 0
+                let mut kv = -known.map_or(0.0, |k| k.gainprm[2]);
+                node.set("kv", &mut kv);
+                g.gainprm = [0.0; 10];
+                g.gainprm[2] = -kv;
+                if kv < 0.0 {
+                    self.negative(node, "kv");
+                }
+            }
+            "intvelocity" => {
+                let p = self.position(node, from);
+                g = raw(&ActuatorKind::Position(Position { timeconst: 0.0, ..p }), g);
+                g.dyntype = DynType::Integrator;
+            }
+            _ => {
+                g.gainprm[0] = start.gainprm[0];
+                node.set("gain", &mut g.gainprm[0]);
+            }
+        }
+        g
+    }
+
+    /// Reports a number that cannot be negative.
+    fn negative(&mut self, node: &Node, name: &str) {
+        let span = node.attr(name).map_or(node.span, |a| a.span);
+        let kind = ErrorKind::BadValue(format!("`{name}` cannot be negative"));
+        self.cx.error(span, kind, Some("give a value of 0 or more".into()));
     }
 
     fn position(&mut self, node: &Node, from: &ActuatorDefault) -> Position {
         let mut p = Position::default();
         match &from.actuator.kind {
             ActuatorKind::Position(known) => p = *known,
-            ActuatorKind::General(g) => {
+            ActuatorKind::General(g) | ActuatorKind::Shortcut { tag: "intvelocity", general: g } => {
                 p.kp = g.gainprm[0];
                 p.kv = (-g.biasprm[2]).max(0.0);
                 p.dampratio = g.biasprm[2].max(0.0);
@@ -218,9 +314,7 @@ impl Reader<'_, '_> {
         node.set("timeconst", &mut p.timeconst);
         for (name, value) in [("kv", p.kv), ("dampratio", p.dampratio), ("timeconst", p.timeconst)] {
             if value < 0.0 && node.attr(name).is_some() {
-                let span = node.attr(name).map_or(node.span, |a| a.span);
-                let kind = ErrorKind::BadValue(format!("`{name}` cannot be negative"));
-                self.cx.error(span, kind, Some("give a value of 0 or more".into()));
+                self.negative(node, name);
             }
         }
         p
@@ -230,7 +324,11 @@ impl Reader<'_, '_> {
 /// Whether a default can give a shortcut its parameters.
 fn fits(kind: &ActuatorKind, raw: General, tag: &str) -> bool {
     match kind {
-        ActuatorKind::General(_) => tag == "general" || raw.gaintype == GainType::Fixed,
+        ActuatorKind::General(_) => {
+            let gain = SHORTCUTS.iter().find(|(t, _)| *t == tag).map_or(GainType::Fixed, |(_, gain)| *gain);
+            tag == "general" || raw.gaintype == gain
+        }
+        ActuatorKind::Shortcut { tag: other, .. } => tag == *other,
         ActuatorKind::Motor => tag == "motor",
         ActuatorKind::Position(_) => tag == "position",
         ActuatorKind::Velocity(_) => tag == "velocity",
@@ -242,7 +340,7 @@ fn fits(kind: &ActuatorKind, raw: General, tag: &str) -> bool {
 fn raw(kind: &ActuatorKind, before: General) -> General {
     let mut g = General::default();
     match kind {
-        ActuatorKind::General(own) => g = *own,
+        ActuatorKind::General(own) | ActuatorKind::Shortcut { general: own, .. } => g = *own,
         ActuatorKind::Motor => {}
         ActuatorKind::Position(p) => {
             g.gainprm[0] = p.kp;

@@ -5,7 +5,7 @@ use super::actuator::ActuatorDefault;
 use crate::dom::Node;
 use crate::error::ErrorKind;
 use crate::schema::suggest;
-use crate::spec::{Equality, Geom, Joint, Mesh, Pair, Site, Tendon};
+use crate::spec::{Camera, Equality, Geom, Joint, Mesh, Pair, Site, Tendon};
 
 /// What a class gives to the elements that use it.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,7 @@ pub(super) struct Class {
     pub(super) tendon: Tendon,
     pub(super) actuator: ActuatorDefault,
     pub(super) mesh: Mesh,
+    pub(super) camera: Camera,
 }
 
 /// All classes; the first is the one that everything inherits from.
@@ -73,6 +74,7 @@ impl Reader<'_, '_> {
                 "pair" => class.pair = Self::pair_attrs(child, &class.pair),
                 "equality" => class.equality = Self::equality_attrs(child, &class.equality),
                 "tendon" => class.tendon = Self::tendon_attrs(child, &class.tendon),
+                "camera" => class.camera = self.camera_attrs(child, &class.camera),
                 "mesh" => class.mesh = self.mesh_attrs(child, &class.mesh),
                 tag if super::actuator::is_actuator(tag) => self.actuator_default(child, &mut class),
                 _ => {}

@@ -3,9 +3,9 @@
 use super::Reader;
 use crate::dom::Node;
 use crate::error::ErrorKind;
-use crate::refer::{REFERENCES, referred};
+use crate::refer::REFERENCES;
 use crate::span::At;
-use crate::spec::{Key, Named};
+use crate::spec::{Key, Part};
 
 impl Reader<'_, '_> {
     pub(super) fn custom(&mut self, section: &Node) {
@@ -44,37 +44,29 @@ impl Reader<'_, '_> {
         self.unsupported("attach", node);
     }
 
-    pub(super) fn sensor(&mut self, root: &Node) {
-        for node in &self.elements(root, "sensor", "sensor", &[]) {
-            self.define("sensor", node.text("name"), node);
-            for attr in &node.attrs {
-                if let Some(kind) = referred(node, &attr.name) {
-                    self.refer(kind, &attr.value, attr.span);
-                }
-            }
-            let (kind, name) = (node.tag.clone(), node.owned("name"));
-            self.spec.sensors.push(Named { at: At::of(&At::default(), node), kind, name });
-        }
+    pub(super) fn keyframe(&mut self, section: &Node) {
+        section.children.iter().filter(|c| c.tag == "key").for_each(|n| self.key(n, None));
     }
 
-    pub(super) fn keyframe(&mut self, section: &Node) {
-        for node in section.children.iter().filter(|c| c.tag == "key") {
-            self.define("key", node.text("name"), node);
-            if node.text("plastic").is_some() {
-                self.unsupported("key/plastic", node);
-            }
-            self.spec.keys.push(Key {
-                at: At::of(&At::default(), node),
-                name: node.owned("name"),
-                time: node.real("time").unwrap_or(0.0),
-                qpos: node.list("qpos"),
-                qvel: node.list("qvel"),
-                act: node.list("act"),
-                ctrl: node.list("ctrl"),
-                mpos: node.list("mpos"),
-                mquat: node.list("mquat"),
-            });
+    /// A key frame, of the whole model or of a part of it.
+    pub(super) fn key(&mut self, node: &Node, part: Option<Part>) {
+        let name = node.owned("name");
+        self.define("key", name.as_deref(), node);
+        if node.text("plastic").is_some() {
+            self.unsupported("key/plastic", node);
         }
+        self.spec.keys.push(Key {
+            at: At::of(&At::default(), node),
+            name,
+            time: node.real("time").unwrap_or(0.0),
+            qpos: node.list("qpos"),
+            qvel: node.list("qvel"),
+            act: node.list("act"),
+            ctrl: node.list("ctrl"),
+            mpos: node.list("mpos"),
+            mquat: node.list("mquat"),
+            part,
+        });
     }
 
     /// Notes every reference that an element's attributes make.

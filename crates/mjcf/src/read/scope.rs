@@ -1,13 +1,14 @@
 //! What parts of the document that come from attached models need: their unit of angles, their limits, their folders.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::Reader;
 use crate::attach;
 use crate::dom::Node;
-use crate::error::ErrorKind;
 use crate::files::normalize;
-use crate::spec::{Compiler, Joint, JointKind, Orientation, Tri, Unsupported};
+use crate::span::Span;
+use crate::spec::{Compiler, Joint, JointKind, Orientation, Part, Tri, Unsupported};
 
 /// A model that parts of the document come from.
 #[derive(Debug)]
@@ -18,11 +19,32 @@ pub(super) struct Scope {
     scale: f64,
     /// whether it infers limits from ranges, where the main model does otherwise
     autolimits: Option<bool>,
+    /// elements that came from it, the first copies where there are several
+    part: Vec<Element>,
+    seen: HashSet<Span>,
+}
+
+/// An element that key frames have values for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Element {
+    /// body, and number of the joint in it
+    Joint(usize, usize),
+    /// body
+    Mocap(usize),
+    /// number of the actuator
+    Actuator(usize),
 }
 
 impl Scope {
     pub(super) fn new(source: attach::Scope) -> Self {
-        Self { source, compiler: Compiler::default(), scale: 1.0, autolimits: None }
+        Self {
+            source,
+            compiler: Compiler::default(),
+            scale: 1.0,
+            autolimits: None,
+            part: Vec::new(),
+            seen: HashSet::new(),
+        }
     }
 }
 
@@ -52,11 +74,40 @@ impl Reader<'_, '_> {
         for i in 1..self.scopes.len() {
             let source = &mut self.scopes[i].source;
             let (name, sections) = (source.main.clone(), std::mem::take(&mut source.defaults));
-            let keys = std::mem::take(&mut source.keys);
             self.attached_defaults(&name, &sections);
-            for key in keys {
-                let kind = ErrorKind::Unsupported("key frames of attached models are left out".into());
-                self.cx.warn(key.span, kind, Some("write them into the main model".into()));
+        }
+    }
+
+    /// Notes an element that key frames of its model may have values for.
+    pub(super) fn note(&mut self, node: &Node, element: Element) {
+        let scope = &mut self.scopes[node.scope];
+        if node.scope > 0 && scope.seen.insert(node.span) {
+            scope.part.push(element);
+        }
+    }
+
+    /// Key frames of attached models: they come after those of the main model.
+    pub(super) fn attached_keys(&mut self) {
+        let mut before = 0;
+        let first: Vec<usize> = (self.spec.bodies.iter())
+            .map(|b| {
+                before += b.joints.len();
+                before - b.joints.len()
+            })
+            .collect();
+        for scope in 1..self.scopes.len() {
+            let mut part = Part::default();
+            for element in &self.scopes[scope].part {
+                match *element {
+                    Element::Joint(body, joint) => part.joints.push(first[body] + joint),
+                    Element::Mocap(body) => part.mocaps.push(body),
+                    Element::Actuator(id) => part.actuators.push(id),
+                }
+            }
+            for section in std::mem::take(&mut self.scopes[scope].source.keys) {
+                for node in section.children.iter().filter(|c| c.tag == "key") {
+                    self.key(node, Some(part.clone()));
+                }
             }
         }
     }

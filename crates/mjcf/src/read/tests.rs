@@ -122,12 +122,36 @@ fn general_takes_the_raw_parameters_of_any_default() {
     let both = "<general gainprm='3'/><position kp='5'/>";
     assert_eq!(general(both, "<general joint='j' biasprm='9'/>"), (5.0, affine, [9.0, -5.0, 0.0]));
     // parameters of a shortcut that is not known here must not be lost in silence
-    let spec = read(&format!(
-        "<default><muscle/></default>{JOINT}<actuator><general joint='j'/><motor joint='j'/></actuator>"
-    ));
-    assert_eq!(spec.actuators[0].kind, ActuatorKind::Other("muscle".into()));
+    let spec =
+        read(&format!("<default><pid/></default>{JOINT}<actuator><general joint='j'/><motor joint='j'/></actuator>"));
+    assert_eq!(spec.actuators[0].kind, ActuatorKind::Other("pid".into()));
     assert_eq!(spec.actuators[1].kind, ActuatorKind::Motor);
     assert_eq!(spec.unsupported.len(), 1);
+}
+
+/// Shortcuts that are read as what they stand for: from the same shortcut, or from `general` of their gain type.
+#[test]
+fn shortcuts_take_parameters_from_their_like() {
+    let general = |default, element| match actuator(default, element).kind {
+        ActuatorKind::Shortcut { general, .. } | ActuatorKind::General(general) => general,
+        other => panic!("{other:?}"),
+    };
+    let muscle = general("<muscle force='9' timeconst='.1 .2'/>", "<muscle joint='j' lmax='2'/>");
+    assert_eq!((muscle.gainprm[2], muscle.gainprm[5], muscle.dynprm[1]), (9.0, 2.0, 0.2));
+    assert_eq!(muscle.biasprm, muscle.gainprm);
+    let raw = "<general gaintype='muscle' gainprm='.1 .2 .3' dynprm='.5'/>";
+    assert_eq!(general(raw, "<muscle joint='j'/>").gainprm[..3], [0.1, 0.2, 0.3]);
+    assert_eq!(general("<general gainprm='3'/>", "<muscle joint='j'/>").gainprm[..3], [0.75, 1.05, -1.0]);
+    assert_eq!(general("<muscle force='4'/>", "<general joint='j'/>").gainprm[2], 4.0);
+    let cylinder = general("<general gainprm='3' biasprm='6 7 8' dynprm='.5'/>", "<cylinder joint='j'/>");
+    assert_eq!((cylinder.gainprm[0], cylinder.biasprm[2], cylinder.dynprm[0]), (3.0, 8.0, 0.5));
+    assert_eq!(general("", "<cylinder joint='j' diameter='2'/>").gainprm[0], std::f64::consts::PI);
+    let servo = general("<position kp='7'/>", "<intvelocity joint='j' kv='2'/>");
+    assert_eq!(
+        (servo.dyntype, servo.gainprm[0], servo.biasprm[1], servo.biasprm[2]),
+        (DynType::Integrator, 1.0, -1.0, -2.0)
+    );
+    assert_eq!(general("<damper kv='9' ctrlrange='0 1'/>", "<damper joint='j'/>").gainprm[2], -9.0);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use super::Reader;
 use super::replicate::{self, Suffix};
+use super::scope::Element;
 use crate::dom::Node;
 use crate::error::ErrorKind;
 use crate::span::At;
-use crate::spec::{Body, Frame, Geom, GeomKind, Inertial, Joint, JointKind, Named, Orientation, Site, Sleep};
+use crate::spec::{Body, Frame, Geom, GeomKind, Inertial, Joint, JointKind, Orientation, Site, Sleep};
 
 const GEOM_KINDS: &[(&str, GeomKind)] = &[
     ("plane", GeomKind::Plane),
@@ -61,7 +62,8 @@ impl Reader<'_, '_> {
                 "joint" | "freejoint" => self.joint(child, place),
                 "geom" => self.geom(child, place),
                 "site" => self.site(child, place),
-                "camera" | "light" => self.visual(child, place),
+                "camera" => self.camera(child, place),
+                "light" => self.light(child, place),
                 "attach" => self.attach(child),
                 "flexcomp" => self.unsupported("flexcomp", child),
                 "plugin" => self.unsupported("body/plugin", child),
@@ -95,6 +97,9 @@ impl Reader<'_, '_> {
             let kind = ErrorKind::Misplaced("a mocap body is a child of the world without joints".into());
             let remedy = "move it to the top and weld the moving body to it";
             self.cx.error(body.at.attr("mocap"), kind, Some(remedy.into()));
+        }
+        if body.mocap {
+            self.note(node, Element::Mocap(self.spec.bodies.len()));
         }
         self.spec.bodies.push(body);
         let inside = Place { body: self.spec.bodies.len() - 1, frame: None, class, suffix: place.suffix.clone() };
@@ -213,6 +218,7 @@ impl Reader<'_, '_> {
         self.settle(node, &mut joint.limited, joint.range);
         self.settle(node, &mut joint.actuatorfrclimited, joint.actuatorfrcrange);
         self.check_joint(&joint, place.body);
+        self.note(node, Element::Joint(place.body, self.spec.bodies[place.body].joints.len()));
         self.spec.bodies[place.body].joints.push(joint);
     }
 
@@ -357,15 +363,23 @@ impl Reader<'_, '_> {
         s
     }
 
-    /// Cameras and lights.
-    fn visual(&mut self, node: &Node, place: &Place) {
+    /// Lights, which have no physics.
+    fn light(&mut self, node: &Node, place: &Place) {
         self.class_of(node, place.class);
         self.orientation(node, None);
-        let kind = if node.tag == "camera" { "camera" } else { "light" };
-        let name = self.named(kind, node, place);
+        self.named("light", node, place);
         self.refer_attr("body", node, "target");
         self.refer_attr("texture", node, "texture");
-        self.spec.visuals.push(Named { at: At::of(&At::default(), node), kind: kind.into(), name });
+    }
+
+    fn camera(&mut self, node: &Node, place: &Place) {
+        let class = self.class_of(node, place.class);
+        let base = self.classes.get(class).camera.clone();
+        let mut camera = self.camera_attrs(node, &base);
+        camera.name = self.named("camera", node, place);
+        (camera.body, camera.frame) = (place.body, place.frame);
+        self.refer_attr("body", node, "target");
+        self.spec.cameras.push(camera);
     }
 
     /// The element's name with the suffix of its place, taken in.

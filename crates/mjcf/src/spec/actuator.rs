@@ -158,6 +158,13 @@ pub enum ActuatorKind {
     Position(Position),
     /// `velocity`
     Velocity(Velocity),
+    /// `muscle`, `adhesion`, `cylinder`, `damper` or `intvelocity`
+    Shortcut {
+        /// its tag
+        tag: &'static str,
+        /// what it stands for
+        general: General,
+    },
     /// another shortcut, by its tag
     Other(String),
 }

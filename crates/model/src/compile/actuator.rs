@@ -1,6 +1,6 @@
 //! Actuators: what they act on, dynamics, gain and bias.
 
-use super::{Compiler, Kind, Range};
+use super::{Compiler, Kind, Range, moment};
 use kiloworld_layout::consts::{bias, dyn_type, gain, trn};
 use kiloworld_mjcf::Span;
 use kiloworld_mjcf::spec::{Actuator, ActuatorKind, BiasType, DynType, GainType, General, Transmission};
@@ -18,11 +18,17 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
         let forcelimited = c.limited(a.forcelimited, &a.at, &force);
         let act = Range { name: "actrange", switch: "actlimited", value: a.actrange };
         let actlimited = c.limited(a.actlimited, &a.at, &act);
+        let (mut actrange, mut actlimited) = (a.actrange, actlimited);
         if a.inheritrange > 0.0 {
             match inherited(c, trntype, trnid[0]) {
                 Some([low, high]) => {
                     let (mid, half) = ((low + high) / 2.0, (high - low) / 2.0 * a.inheritrange);
-                    (ctrlrange, ctrllimited) = ([mid - half, mid + half], true);
+                    // the set point of an integrator is its activation
+                    if p.dyntype == DynType::Integrator {
+                        (actrange, actlimited) = ([mid - half, mid + half], true);
+                    } else {
+                        (ctrlrange, ctrllimited) = ([mid - half, mid + half], true);
+                    }
                 }
                 None => c.error(
                     a.at.attr("inheritrange"),
@@ -51,8 +57,14 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
         m.actuator_biasprm.extend(p.biasprm);
         m.actuator_ctrlrange.extend(ctrlrange);
         m.actuator_forcerange.extend(a.forcerange);
-        m.actuator_actrange.extend(a.actrange);
+        m.actuator_actrange.extend(actrange);
         m.actuator_lengthrange.extend(a.lengthrange);
+        m.actuator_cranklength.push(a.cranklength);
+        m.actuator_damping.push(a.damping[0]);
+        m.actuator_dampingpoly.extend(&a.damping[1..]);
+        m.actuator_armature.push(a.armature);
+        m.actuator_delay.push(a.delay);
+        m.actuator_history.extend([a.nsample, a.interp as i32]);
     }
     c.m.size.nu = c.spec.actuators.len();
 }
@@ -61,7 +73,7 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
 fn parameters(c: &mut Compiler<'_>, a: &Actuator) -> General {
     let mut p = General::default();
     match &a.kind {
-        ActuatorKind::General(general) => p = *general,
+        ActuatorKind::General(general) | ActuatorKind::Shortcut { general, .. } => p = *general,
         ActuatorKind::Motor => {}
         ActuatorKind::Position(position) => {
             p.gainprm[0] = position.kp;
@@ -95,17 +107,20 @@ fn parameters(c: &mut Compiler<'_>, a: &Actuator) -> General {
             "use motor, position, velocity or general",
         ),
     }
+    if p.gaintype == GainType::Muscle && !(p.gainprm[4] < 1.0 && 1.0 < p.gainprm[5]) {
+        c.error(a.at.span, "a muscle's lmin is less than 1 and its lmax more", "write lmin=\"0.5\" lmax=\"1.6\"");
+    }
     p
 }
 
 /// Kind and ids of what the actuator acts on.
 fn target(c: &mut Compiler<'_>, a: &Actuator) -> (i32, [i32; 2]) {
     let name = a.name.as_deref();
-    let other = |c: &mut Compiler<'_>, what: &str, attr, id: i32| {
+    let refuse = |c: &mut Compiler<'_>, what: &str, attr: &str| {
         let span: Span = a.at.attr(attr);
         c.refuse(&format!("actuator on a {what}"), name, span, "act on a joint or a fixed tendon");
-        (id, [-1, -1])
     };
+    let id = |found: Option<usize>| found.map_or(-1, |i| i as i32);
     let joint = |c: &mut Compiler<'_>, id: i32, joint: &str, attr| {
         let found = c.find(Kind::Joint, joint, &a.at, attr);
         (id, [found.map_or(-1, |j| j as i32), -1])
@@ -117,20 +132,34 @@ fn target(c: &mut Compiler<'_>, a: &Actuator) -> (i32, [i32; 2]) {
             let found = c.find(Kind::Tendon, t, &a.at, "tendon");
             (trn::TENDON, [found.map_or(-1, |t| t as i32), -1])
         }
-        Transmission::SliderCrank(..) => other(c, "slider-crank", "cranksite", SLIDERCRANK),
-        Transmission::Site(..) => other(c, "site", "site", SITE),
-        Transmission::Body(..) => other(c, "body", "body", BODY),
+        Transmission::SliderCrank(crank, slider) => {
+            refuse(c, "slider-crank", "cranksite");
+            if slider.is_none() {
+                c.error(a.at.span, "a slider-crank needs a slider", "add slidersite=\"NAME\"");
+            }
+            if a.cranklength <= 0.0 {
+                c.error(a.at.attr("cranklength"), "the length of a crank is positive", "add cranklength=\"LENGTH\"");
+            }
+            let crank = c.find(Kind::Site, crank, &a.at, "cranksite");
+            let slider = slider.as_ref().and_then(|s| c.find(Kind::Site, s, &a.at, "slidersite"));
+            (moment::SLIDERCRANK, [id(crank), id(slider)])
+        }
+        Transmission::Site(site, reference) => {
+            refuse(c, "site", "site");
+            let site = c.find(Kind::Site, site, &a.at, "site");
+            let reference = reference.as_ref().and_then(|r| c.find(Kind::Site, r, &a.at, "refsite"));
+            (moment::SITE, [id(site), id(reference)])
+        }
+        Transmission::Body(body) => {
+            refuse(c, "body", "body");
+            (moment::BODY, [id(c.find(Kind::Body, body, &a.at, "body")), -1])
+        }
         Transmission::None => {
             c.error(a.at.span, "the actuator acts on nothing", "add joint=\"NAME\" or tendon=\"NAME\"");
             (trn::JOINT, [-1, -1])
         }
     }
 }
-
-/// `mjtTrn` of transmissions that are refused.
-const SLIDERCRANK: i32 = 2;
-const SITE: i32 = 4;
-const BODY: i32 = 5;
 
 /// Number of activations.
 fn activations(c: &mut Compiler<'_>, a: &Actuator, p: &General) -> i32 {

@@ -1,7 +1,7 @@
 //! Geoms and sites: pose, size, mass, bounds.
 
 use super::frame::{self, Pose};
-use super::{Compiler, Kind, asset};
+use super::{Compiler, Kind, asset, fluid};
 use kiloworld_cpu::math::{Vec3, st3, st4};
 use kiloworld_layout::consts::geom;
 use kiloworld_mjcf::At;
@@ -74,6 +74,9 @@ pub(crate) fn geoms(c: &mut Compiler<'_>) {
         m.geom_friction.extend(g.friction);
         m.geom_margin.push(g.margin);
         m.geom_gap.push(g.gap);
+        m.geom_surfacevel.extend(g.surfacevel);
+        m.geom_adhesion.push(g.adhesion);
+        m.geom_fluid.extend(fluid::coefficients(g, &size));
         m.geom_solmix.push(g.solmix);
         m.geom_solref.extend(g.solref);
         m.geom_solimp.extend(g.solimp);

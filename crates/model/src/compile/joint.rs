@@ -110,6 +110,8 @@ fn joint(c: &mut Compiler<'_>, b: usize, j: &Joint, last: &mut i32) {
     m.jnt_pos.extend(pos.as_slice());
     m.jnt_axis.extend(axis.as_slice());
     m.jnt_stiffness.push(j.stiffness[0]);
+    m.jnt_stiffnesspoly.extend(&j.stiffness[1..]);
+    m.jnt_springyield.push(j.springyield);
     m.jnt_range.extend(range);
     m.jnt_actfrcrange.extend(j.actuatorfrcrange);
     m.jnt_margin.push(j.margin);
@@ -138,6 +140,7 @@ fn joint(c: &mut Compiler<'_>, b: usize, j: &Joint, last: &mut i32) {
         m.dof_treeid.push(m.body_treeid[b]);
         m.dof_armature.push(j.armature);
         m.dof_damping.push(j.damping[0]);
+        m.dof_dampingpoly.extend(&j.damping[1..]);
         m.dof_frictionloss.push(j.frictionloss);
         m.dof_solref.extend(j.solreffriction);
         m.dof_solimp.extend(j.solimpfriction);

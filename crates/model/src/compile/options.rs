@@ -45,6 +45,10 @@ pub(crate) fn options(c: &mut Compiler<'_>) {
     m.opt_tolerance = vec![o.tolerance];
     m.opt_ls_tolerance = vec![o.ls_tolerance];
     m.opt_noslip_tolerance = vec![o.noslip_tolerance];
+    m.opt_density = vec![o.density];
+    m.opt_viscosity = vec![o.viscosity];
+    m.opt_wind = o.wind.to_vec();
+    m.opt_magnetic = o.magnetic.to_vec();
     m.opt_o_margin = vec![o.o_margin];
     m.opt_o_solref = o.o_solref.to_vec();
     m.opt_o_solimp = o.o_solimp.to_vec();

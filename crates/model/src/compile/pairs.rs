@@ -31,6 +31,7 @@ pub(crate) fn pairs(c: &mut Compiler<'_>) {
         m.pair_solimp.extend(p.solimp);
         m.pair_margin.push(p.margin);
         m.pair_gap.push(p.gap);
+        m.pair_adhesion.push(p.adhesion);
         m.pair_friction.extend(p.friction);
         if !matches!(m.pair_dim[m.pair_dim.len() - 1], 1 | 3 | 4 | 6) {
             c.error(p.at.attr("condim"), "a contact has 1, 3, 4 or 6 dimensions", "write one of these");

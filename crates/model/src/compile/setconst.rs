@@ -4,6 +4,7 @@
 use super::Compiler;
 use super::equality::FROM_REFERENCE;
 use super::joint::Simple;
+use super::{moment, wrap};
 use kiloworld_cpu::math::{Quat, Vec3, ld3, ld4, quat_conj, quat_mul, quat_rotate, st3, st4};
 use kiloworld_cpu::{inertia, kinematics, transmission};
 use kiloworld_layout::consts::{bias, eq, gain, geom, jnt, obj};
@@ -13,8 +14,9 @@ use kiloworld_mjcf::Span;
 /// Fills every field that depends on the reference pose; reports joints that leave the inertia matrix singular.
 pub(crate) fn constants(c: &mut Compiler<'_>) {
     match set_const(&mut c.m, &c.simple) {
-        Ok(d) => {
+        Ok(mut d) => {
             springs(c);
+            snap(&c.m, &mut d);
             statistics(c, &d);
         }
         Err(dof) => {
@@ -124,7 +126,7 @@ fn body_weights(m: &mut Model<f64>, d: &Data<f64>, simple: &[Simple]) {
 }
 
 /// The last dof that moves a body, -1: none.
-fn last_dof(m: &Model<f64>, b: usize) -> i32 {
+pub(crate) fn last_dof(m: &Model<f64>, b: usize) -> i32 {
     let weld = m.body_weldid[b] as usize;
     m.body_dofadr[weld] + m.body_dofnum[weld] - 1
 }
@@ -144,18 +146,50 @@ fn springs(c: &mut Compiler<'_>) {
     }
 }
 
+/// Lengths and Jacobians of tendons and actuators at the pose of a world. The stage knows fixed tendons, and joints and fixed
+/// tendons as targets; the others are done here.
+fn transmission(m: &mut Model<f64>, d: &mut Data<f64>) {
+    let nv = m.size.nv;
+    let spatial: Vec<usize> = (0..m.size.ntendon).filter(|&t| moment::is_spatial(m, t)).collect();
+    let num = m.tendon_num.clone();
+    spatial.iter().for_each(|&t| m.tendon_num[t] = 0);
+    let nu = m.size.nu;
+    let (known, unknown): (Vec<usize>, Vec<usize>) = (0..nu).partition(|&a| moment::is_known(m, a));
+    let (types, ids, gears) = (m.actuator_trntype.clone(), m.actuator_trnid.clone(), m.actuator_gear.clone());
+    m.actuator_trntype = known.iter().map(|&a| types[a]).collect();
+    m.actuator_trnid = known.iter().flat_map(|&a| ids[2 * a..2 * a + 2].to_vec()).collect();
+    m.actuator_gear = known.iter().flat_map(|&a| gears[6 * a..6 * a + 6].to_vec()).collect();
+    m.size.nu = known.len();
+    transmission::transmission(m, d);
+    (m.size.nu, m.tendon_num) = (nu, num);
+    (m.actuator_trntype, m.actuator_trnid, m.actuator_gear) = (types, ids, gears);
+    for t in spatial {
+        let mut row = vec![0.0; nv];
+        d.ten_length[t] = wrap::spatial(m, d, t, &mut row);
+        d.ten_J[t * nv..(t + 1) * nv].copy_from_slice(&row);
+    }
+    // to their places, the last first: none is moved to one that is still to be read
+    for (k, &a) in known.iter().enumerate().rev() {
+        d.actuator_length[a] = d.actuator_length[k];
+        d.actuator_moment.copy_within(k * nv..(k + 1) * nv, a * nv);
+    }
+    for a in unknown {
+        let mut row = vec![0.0; nv];
+        d.actuator_length[a] = moment::actuator(m, d, a, &mut row);
+        d.actuator_moment[a * nv..(a + 1) * nv].copy_from_slice(&row);
+    }
+}
+
 /// Lengths and weights of tendons and actuators.
 fn lengths(m: &mut Model<f64>, d: &mut Data<f64>) {
     let (nv, nu) = (m.size.nv, m.size.nu);
     (m.actuator_length0, m.actuator_acc0) = (vec![0.0; nu], vec![0.0; nu]);
-    // actuators on sites or bodies are refused; a model with one is for inspection only
-    if m.actuator_trnid.chunks(2).any(|id| id[0] < 0) {
-        m.size.nu = 0;
-    }
     let mut rest = d.clone();
     rest.qpos.copy_from_slice(&m.qpos_spring);
-    transmission::transmission(m, &mut rest);
-    transmission::transmission(m, d);
+    kinematics::kinematics(m, &mut rest);
+    kinematics::com_pos(m, &mut rest);
+    transmission(m, &mut rest);
+    transmission(m, d);
     m.tendon_length0.clone_from(&d.ten_length);
     m.tendon_invweight0 = (0..m.size.ntendon)
         .map(|t| {
@@ -183,7 +217,6 @@ fn lengths(m: &mut Model<f64>, d: &mut Data<f64>) {
             m.actuator_biasprm[10 * a + 2] = -2.0 * ratio * (m.actuator_gainprm[10 * a] / weight).sqrt();
         }
     }
-    m.size.nu = nu;
 }
 
 /// Second anchors and relative poses that are those of the reference pose.
@@ -206,6 +239,38 @@ fn equalities(m: &mut Model<f64>, d: &Data<f64>) {
         }
     }
 }
+
+/// Frames of centres of mass, geoms and sites that MuJoCo takes for those of their bodies because they nearly are: its
+/// statistics measure from there.
+fn snap(m: &Model<f64>, d: &mut Data<f64>) {
+    let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| (x - y).abs() < NEARLY);
+    let (origin, level) = ([0.0; 3], super::frame::IDENTITY);
+    for b in 1..m.size.nbody {
+        if same(&m.body_ipos[3 * b..3 * b + 3], &origin) && same(&m.body_iquat[4 * b..4 * b + 4], level.as_slice()) {
+            let place = ld3(&d.xpos, b);
+            st3(&mut d.xipos, b, place);
+        }
+    }
+    let (xpos, xipos) = (d.xpos.clone(), d.xipos.clone());
+    let place = |b: usize, pos: &[f64], quat: &[f64], at: &mut [f64]| {
+        if same(pos, &origin) && same(quat, level.as_slice()) {
+            at.copy_from_slice(&xpos[3 * b..3 * b + 3]);
+        } else if same(pos, &m.body_ipos[3 * b..3 * b + 3]) && same(quat, &m.body_iquat[4 * b..4 * b + 4]) {
+            at.copy_from_slice(&xipos[3 * b..3 * b + 3]);
+        }
+    };
+    for g in 0..m.size.ngeom {
+        let (pos, quat) = (&m.geom_pos[3 * g..3 * g + 3], &m.geom_quat[4 * g..4 * g + 4]);
+        place(m.geom_bodyid[g] as usize, pos, quat, &mut d.geom_xpos[3 * g..3 * g + 3]);
+    }
+    for i in 0..m.size.nsite {
+        let (pos, quat) = (&m.site_pos[3 * i..3 * i + 3], &m.site_quat[4 * i..4 * i + 4]);
+        place(m.site_bodyid[i] as usize, pos, quat, &mut d.site_xpos[3 * i..3 * i + 3]);
+    }
+}
+
+/// How far apart the numbers of two frames may be that MuJoCo takes for one.
+const NEARLY: f64 = 1e-6;
 
 /// Mean mass, size and inertia, extent and centre; those that the file gives replace the computed ones.
 fn statistics(c: &mut Compiler<'_>, d: &Data<f64>) {

@@ -119,7 +119,11 @@ fn tendons(c: &mut Compiler<'_>) {
 fn actuators(c: &mut Compiler<'_>) {
     for a in &c.spec.actuators {
         let name = a.name.as_deref();
-        let ActuatorKind::General(p) = &a.kind else { continue };
+        let (ActuatorKind::General(p) | ActuatorKind::Shortcut { general: p, .. }) = &a.kind else { continue };
+        if let ActuatorKind::Shortcut { tag: "muscle", .. } = &a.kind {
+            c.refuse("actuator/muscle", name, a.at.span, "use a motor on the tendon or joint");
+            continue;
+        }
         if !matches!(p.dyntype, DynType::None | DynType::Integrator | DynType::Filter | DynType::FilterExact) {
             c.refuse("dynamics of actuator", name, a.at.attr("dyntype"), "use none, integrator, filter or filterexact");
         }

@@ -1,8 +1,9 @@
 //! Tendons: their paths, limits and springs.
 
+use super::wrap::kind;
 use super::{Compiler, Kind, Range};
-use kiloworld_layout::consts::jnt;
-use kiloworld_mjcf::spec::{Tendon, TendonKind};
+use kiloworld_layout::consts::{geom, jnt};
+use kiloworld_mjcf::spec::{SpatialStep, Tendon, TendonKind};
 
 /// Fills every field of the tendons that follows from the file alone.
 pub(crate) fn tendons(c: &mut Compiler<'_>) {
@@ -10,9 +11,14 @@ pub(crate) fn tendons(c: &mut Compiler<'_>) {
         let start = c.m.wrap_objid.len();
         match &t.kind {
             TendonKind::Fixed(_) => path(c, t),
-            TendonKind::Spatial(_) => c.refuse("spatial tendon", t.name.as_deref(), t.at.span, "use a fixed tendon"),
+            TendonKind::Spatial(steps) => {
+                c.refuse("spatial tendon", t.name.as_deref(), t.at.span, "use a fixed tendon");
+                spatial(c, t, steps);
+            }
         }
         let limited = c.limited(t.limited, &t.at, &Range { name: "range", switch: "limited", value: t.range });
+        let force = Range { name: "actuatorfrcrange", switch: "actuatorfrclimited", value: t.actuatorfrcrange };
+        let force_limited = c.limited(t.actuatorfrclimited, &t.at, &force);
         let [low, high] = t.springlength;
         if low > high {
             c.error(
@@ -25,6 +31,13 @@ pub(crate) fn tendons(c: &mut Compiler<'_>) {
         m.tendon_adr.push(start as i32);
         m.tendon_num.push((m.wrap_objid.len() - start) as i32);
         m.tendon_limited.push(i32::from(limited));
+        m.tendon_group.push(t.group);
+        m.tendon_actfrclimited.push(i32::from(force_limited));
+        m.tendon_actfrcrange.extend(t.actuatorfrcrange);
+        m.tendon_stiffnesspoly.extend(&t.stiffness[1..]);
+        m.tendon_dampingpoly.extend(&t.damping[1..]);
+        m.tendon_armature.push(t.armature);
+        m.tendon_springyield.push(t.springyield);
         m.tendon_range.extend(t.range);
         m.tendon_margin.push(t.margin);
         m.tendon_stiffness.push(t.stiffness[0]);
@@ -59,7 +72,64 @@ fn path(c: &mut Compiler<'_>, t: &Tendon) {
                 "add up the coefficients",
             );
         }
+        c.m.wrap_type.push(kind::JOINT);
         c.m.wrap_objid.push(j as i32);
         c.m.wrap_prm.push(w.coef);
+    }
+}
+
+/// The sites, geoms and pulleys of a spatial tendon.
+fn spatial(c: &mut Compiler<'_>, t: &Tendon, steps: &[SpatialStep]) {
+    let kind_of = |k: usize| steps.get(k).map_or("pulley", word);
+    if steps.len() < 2 {
+        c.error(t.at.span, "a path in space has at least two parts", "add a <site site=\"NAME\"/>");
+        return;
+    }
+    for (k, step) in steps.iter().enumerate() {
+        let (before, after) = (if k > 0 { kind_of(k - 1) } else { "pulley" }, kind_of(k + 1));
+        let fault = match step {
+            SpatialStep::Pulley(_) if k + 1 == steps.len() => Some("the path ends with a pulley"),
+            SpatialStep::Pulley(_) if k > 0 && before == "pulley" => Some("two pulleys follow each other"),
+            SpatialStep::Pulley(divisor) if *divisor <= 0.0 => Some("a pulley divides by a positive number"),
+            SpatialStep::Geom(..) if before != "site" || after != "site" => Some("a geom stands between two sites"),
+            SpatialStep::Site(_) if before == "pulley" && after == "pulley" => Some("a branch has at least two sites"),
+            SpatialStep::Site(_) if k > 0 && steps[k - 1] == *step => Some("a site follows itself"),
+            _ => None,
+        };
+        if let Some(fault) = fault {
+            let name = t.name.as_ref().map_or_else(String::new, |n| format!(" \"{n}\""));
+            let text = format!("part {} of the tendon{name}: {fault}", k + 1);
+            c.error(t.at.span, text, "a path is site, site; or site, geom, site; with pulleys between branches");
+        }
+        let (kind, id, prm) = match step {
+            SpatialStep::Site(name) => (kind::SITE, c.find(Kind::Site, name, &t.at, "site"), 0.0),
+            SpatialStep::Pulley(divisor) => (kind::PULLEY, None, *divisor),
+            SpatialStep::Geom(name, side) => {
+                let id = c.find(Kind::Geom, name, &t.at, "geom");
+                let side = side.as_ref().and_then(|s| c.find(Kind::Site, s, &t.at, "sidesite"));
+                let kind = match id.map(|g| c.m.geom_type[g]) {
+                    Some(geom::SPHERE) | None => kind::SPHERE,
+                    Some(geom::CYLINDER) => kind::CYLINDER,
+                    Some(_) => {
+                        let text = format!("the geom \"{name}\" of a tendon is neither a sphere nor a cylinder");
+                        c.error(t.at.span, text, "put an invisible sphere or cylinder in its place");
+                        kind::SPHERE
+                    }
+                };
+                (kind, id, side.map_or(-1.0, |s| s as f64))
+            }
+        };
+        c.m.wrap_type.push(kind);
+        c.m.wrap_objid.push(id.map_or(-1, |id| id as i32));
+        c.m.wrap_prm.push(prm);
+    }
+}
+
+/// The word for a part of a path.
+fn word(step: &SpatialStep) -> &'static str {
+    match step {
+        SpatialStep::Site(_) => "site",
+        SpatialStep::Geom(..) => "geom",
+        SpatialStep::Pulley(_) => "pulley",
     }
 }
