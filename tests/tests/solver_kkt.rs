@@ -1,7 +1,9 @@
 //! The conditions that only the minimum satisfies, on random problems of every kind of row.
 
+use kiloworld_cpu::lanes::{F32x4, F64x2};
+use kiloworld_cpu::{Ints, Real, World};
 use kiloworld_layout::consts::{cnstr, cone, solver};
-use kiloworld_layout::{Data, Model, Sizes};
+use kiloworld_layout::{Data, Field, Model, Sizes};
 use proptest::prelude::*;
 
 /// Numbers from a seed.
@@ -27,13 +29,42 @@ impl Random {
     }
 }
 
-/// A problem: a chain of dofs (so M is full) with equality, friction loss, limit and contact rows.
+/// What rows a problem has.
+struct Shape {
+    nv: usize,
+    ne: usize,
+    nf: usize,
+    nl: usize,
+    /// of each contact
+    dims: Vec<usize>,
+    elliptic: bool,
+}
+
+impl Shape {
+    fn random(rng: &mut Random, elliptic: bool) -> Self {
+        let nv = 1 + rng.below(9);
+        let (ne, nf, nl) = (rng.below(3), rng.below(nv + 1), rng.below(3));
+        let dims = (0..rng.below(5)).map(|_| [1, 3, 4, 6][rng.below(4)]).collect();
+        Self { nv, ne, nf, nl, dims, elliptic }
+    }
+
+    /// Rows of a contact of that dimension.
+    fn rows_of(&self, dim: usize) -> usize {
+        if self.elliptic || dim == 1 { dim } else { 2 * (dim - 1) }
+    }
+}
+
+/// A random problem of a random shape.
 fn problem(seed: u64, elliptic: bool) -> (Model<f64>, Data<f64>) {
     let mut rng = Random(seed);
-    let nv = 1 + rng.below(9);
-    let (ne, nf, nl) = (rng.below(3), rng.below(nv + 1), rng.below(3));
-    let dims: Vec<usize> = (0..rng.below(5)).map(|_| [1, 3, 4, 6][rng.below(4)]).collect();
-    let rows_of = |dim: usize| if elliptic || dim == 1 { dim } else { 2 * (dim - 1) };
+    let shape = Shape::random(&mut rng, elliptic);
+    problem_of(&shape, &mut rng)
+}
+
+/// A problem: a chain of dofs (so M is full) with equality, friction loss, limit and contact rows.
+fn problem_of(shape: &Shape, rng: &mut Random) -> (Model<f64>, Data<f64>) {
+    let &Shape { nv, ne, nf, nl, ref dims, elliptic } = shape;
+    let rows_of = |dim: usize| shape.rows_of(dim);
     let nefc = ne + nf + nl + dims.iter().map(|&d| rows_of(d)).sum::<usize>();
 
     let nvpad = nv.next_multiple_of(4);
@@ -226,6 +257,159 @@ proptest! {
             prop_assert!((f64::from(*a) - b).abs() < 1e-3 * scale, "{a} for {b}");
         }
         prop_assert!(d32.solver_niter[0] < 40, "{} steps", d32.solver_niter[0]);
+    }
+}
+
+/// The problem with some of its objects gone, each of `gone` naming a row by its first; and which rows are left.
+fn without(full: &Data<f64>, m: &Model<f64>, gone: &[usize]) -> (Data<f64>, Vec<usize>) {
+    let mut d = full.clone();
+    let object = |e: usize| (full.efc_type[e], full.efc_id[e]);
+    let left: Vec<usize> =
+        (0..full.nefc[0] as usize).filter(|&e| !gone.iter().any(|&g| object(g) == object(e))).collect();
+    let (ne, nf, nl) = (full.ne[0] as usize, full.nf[0] as usize, full.nl[0] as usize);
+    let within = |from: usize, to: usize| left.iter().filter(|&&e| from <= e && e < to).count() as i32;
+    (d.ne[0], d.nf[0], d.nl[0]) = (within(0, ne), within(ne, ne + nf), within(ne + nf, ne + nf + nl));
+    d.nefc[0] = left.len() as i32;
+    (d.slot_ne[0], d.slot_nf[0], d.slot_nefc[0]) = (d.ne[0], d.nf[0], d.nefc[0]);
+    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    for (to, &from) in left.iter().enumerate() {
+        for v in [&mut d.efc_D, &mut d.efc_R, &mut d.efc_aref, &mut d.efc_frictionloss] {
+            v[to] = v[from];
+        }
+        d.efc_type[to] = d.efc_type[from];
+        d.efc_id[to] = d.efc_id[from];
+        d.efc_J.copy_within(from * nvpad..(from + 1) * nvpad, to * nvpad);
+        // without the columns that are 0
+        let used = (0..nv).filter(|&j| full.efc_J[from * nvpad + j] != 0.0);
+        let mut columns: Vec<i32> = used.map(|j| j as i32).collect();
+        d.efc_J_rownnz[to] = columns.len() as i32;
+        columns.resize(nv, -1);
+        d.efc_J_colind[to * nv..][..nv].copy_from_slice(&columns);
+    }
+    (d, left)
+}
+
+/// What both stages leave behind, but for what only passes between their functions.
+const RESULTS: [Field; 6] =
+    [Field::qacc, Field::qfrc_constraint, Field::solver_Ma, Field::solver_grad, Field::efc_force, Field::efc_Jaref];
+
+/// Runs problems of one shape in the lanes of `T`, some without some of the objects, and each by itself: equal.
+fn lanes_agree<T: Real>(seed: u64, elliptic: bool, change: impl Fn(&mut Model<f64>)) {
+    let mut rng = Random(seed);
+    let shape = Shape::random(&mut rng, elliptic);
+    let (mut m, _) = problem_of(&shape, &mut rng);
+    m.opt.disableflags = if rng.below(4) == 0 { kiloworld_layout::consts::disable::WARMSTART } else { 0 };
+    m.opt_tolerance[0] = 1e-8;
+    m.opt_noslip_tolerance = vec![1e-6];
+    (m.opt.iterations, m.opt.noslip_iterations) = (30, 5);
+    change(&mut m);
+    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    let mut lanes: World<T> = Data::filled(&m.size, T::zero(), T::Int::splat(0));
+    lanes.contact_mu.fill(T::one());
+    lanes.contact_friction.fill(T::one());
+    let mut alone = Vec::new();
+    for l in 0..T::LANES {
+        let (_, mut full) = problem_of(&shape, &mut rng);
+        let rows = full.nefc[0] as usize;
+        // rows of an object have the same zeros
+        for e in 0..rows {
+            let mut zeros = Random(seed ^ (full.efc_id[e] as u64) << 8 ^ (full.efc_type[e] as u64) << 16 ^ l as u64);
+            for j in 1..nv {
+                if zeros.below(4) == 0 {
+                    full.efc_J[e * nvpad + j] = 0.0;
+                }
+            }
+        }
+        // sometimes all
+        let (dry, most) = (full.ne[0]..full.ne[0] + full.nf[0], 1 + 4 * rng.below(2));
+        let gone: Vec<usize> =
+            (0..rows).filter(|&e| rng.below(most) == 0 && (!dry.contains(&(e as i32)) || most == 1)).collect();
+        let (d, left) = without(&full, &m, &gone);
+        for f in Field::TABLE.iter().filter(|f| !f.is_model()) {
+            if let (Some(to), Some(from)) = (lanes.reals_mut(f.field), full.reals(f.field)) {
+                // rows and contacts that this world lacks keep their zeros and ones
+                let cols = f.cols(&m.size).max(1);
+                for (k, x) in from.iter().enumerate() {
+                    let there = match f.name {
+                        n if n.starts_with("efc_") => left.contains(&(k / cols)),
+                        n if n.starts_with("contact_") => left.iter().any(|&e| {
+                            full.efc_type[e] >= cnstr::CONTACT_FRICTIONLESS && full.efc_id[e] as usize == k / cols
+                        }),
+                        _ => true,
+                    };
+                    if there {
+                        to[k].set_lane(l, Real::r(*x));
+                    }
+                }
+            }
+        }
+        for (to, from) in [
+            (&mut lanes.ne, &d.ne),
+            (&mut lanes.nf, &d.nf),
+            (&mut lanes.nl, &d.nl),
+            (&mut lanes.nefc, &d.nefc),
+            (&mut lanes.ncon, &d.ncon),
+        ] {
+            to[0].set(l, from[0]);
+        }
+        for &e in &left {
+            lanes.efc_on[e].set(l, 1);
+        }
+        if l == 0 {
+            (lanes.slot_ne, lanes.slot_nf, lanes.slot_nefc) = (full.ne.clone(), full.nf.clone(), full.nefc.clone());
+            (lanes.efc_type, lanes.efc_id, lanes.contact_dim) =
+                (full.efc_type.clone(), full.efc_id.clone(), full.contact_dim.clone());
+            (lanes.efc_J_rownnz, lanes.efc_J_colind) = (full.efc_J_rownnz.clone(), full.efc_J_colind.clone());
+        }
+        alone.push((d, left));
+    }
+
+    let model: Model<T> = m.cast(T::r);
+    kiloworld_cpu::solver::solver(&model, &mut lanes);
+    kiloworld_cpu::noslip::noslip(&model, &mut lanes);
+    let model: Model<T::One> = m.cast(Real::r);
+    for (l, (d, left)) in alone.iter().enumerate() {
+        let mut one: World<T::One> = Data::filled(&m.size, Real::zero(), 0);
+        for f in Field::TABLE.iter().filter(|f| !f.is_model()) {
+            if let (Some(to), Some(from)) = (one.reals_mut(f.field), d.reals(f.field)) {
+                to.iter_mut().zip(from).for_each(|(a, b)| *a = Real::r(*b));
+            } else if let (Some(kiloworld_layout::SliceMut::I(to)), Some(kiloworld_layout::Slice::I(from))) =
+                (one.get_mut(f.field), d.get(f.field))
+            {
+                to.copy_from_slice(from);
+            }
+        }
+        kiloworld_cpu::solver::solver(&model, &mut one);
+        kiloworld_cpu::noslip::noslip(&model, &mut one);
+        assert_eq!(lanes.solver_niter[0].get(l), one.solver_niter[0], "lane {l}: iterations");
+        assert_eq!(lanes.noslip_niter[0].get(l), one.noslip_niter[0], "lane {l}: sweeps");
+        for f in RESULTS {
+            let (packed, single) = (lanes.reals(f).expect("reals"), one.reals(f).expect("reals"));
+            let rows = f.name().starts_with("efc_");
+            for k in 0..if rows { left.len() } else { nv } {
+                let (a, b) = (packed[if rows { left[k] } else { k }].lane(l), single[k]);
+                assert!(a == b, "lane {l}: {}[{k}] {a:?} for {b:?}", f.name());
+            }
+        }
+        for (k, &e) in left.iter().enumerate() {
+            assert_eq!(lanes.efc_state[e].get(l), one.efc_state[k], "lane {l}: state of row {k}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_world_in_a_lane_is_the_world_alone(seed: u64, elliptic: bool, pgs: bool) {
+        let change = |m: &mut Model<f64>| m.opt.solver = if pgs { solver::PGS } else { solver::NEWTON };
+        lanes_agree::<F64x2>(seed, elliptic, change);
+        lanes_agree::<F32x4>(seed, elliptic, change);
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            lanes_agree::<kiloworld_cpu::lanes::F32x8>(seed, elliptic, change);
+            lanes_agree::<kiloworld_cpu::lanes::F64x4>(seed, elliptic, change);
+        }
     }
 }
 
