@@ -137,33 +137,66 @@ fn hessian_add<T: Real, const R: usize>(
     let nnz = d.efc_J_rownnz[first] as usize;
     let colind = &d.efc_J_colind[first * m.size.nv..][..nnz];
     let jac: [&[T]; R] = core::array::from_fn(|r| &d.solver_Jc[(e + r) * stride..][..nnz]);
-    for i in 0..nnz {
-        let mut b = [T::zero(); R];
-        for r in 0..R {
-            b[r] = weight[r] * jac[r][i];
-        }
-        if let Some(block) = block {
-            for r in 0..R {
-                b[r] = block[r][0] * jac[0][i];
-                for s in 1..R {
-                    b[r] += block[r][s] * jac[s][i];
-                }
-            }
-        }
-        let row = &mut d.solver_H[colind[i] as usize * stride..][..stride];
-        for k in 0..=i {
-            let mut sum = b[0] * jac[0][k];
+    // two rows of H in one pass along the rows of J
+    for i in (1..nnz).step_by(2) {
+        let (p, q) = (weighted(&jac, i - 1, weight, block), weighted(&jac, i, weight, block));
+        let (above, row_q) = d.solver_H.split_at_mut(colind[i] as usize * stride);
+        let (row_p, row_q) = (&mut above[colind[i - 1] as usize * stride..][..stride], &mut row_q[..stride]);
+        for k in 0..i {
+            let (mut sum_p, mut sum_q) = (p[0] * jac[0][k], q[0] * jac[0][k]);
             for r in 1..R {
-                sum += b[r] * jac[r][k];
+                sum_p += p[r] * jac[r][k];
+                sum_q += q[r] * jac[r][k];
             }
-            row[colind[k] as usize] += sum;
+            let j = colind[k] as usize;
+            row_p[j] += sum_p;
+            row_q[j] += sum_q;
+        }
+        row_q[colind[i] as usize] += sum_of(&jac, i, &q);
+    }
+    if nnz % 2 == 1 {
+        let q = weighted(&jac, nnz - 1, weight, block);
+        let row = &mut d.solver_H[colind[nnz - 1] as usize * stride..][..stride];
+        for k in 0..nnz {
+            row[colind[k] as usize] += sum_of(&jac, k, &q);
         }
     }
 }
 
+// CPU only: tiles have it in line.
+/// Column `i` of rows of J, times their block or the diagonal `weight`.
+#[inline(always)]
+fn weighted<T: Real, const R: usize>(jac: &[&[T]; R], i: usize, weight: &[T], block: Option<&[[T; 6]; 6]>) -> [T; R] {
+    let mut out = [T::zero(); R];
+    for r in 0..R {
+        out[r] = match block {
+            None => weight[r] * jac[r][i],
+            Some(block) => {
+                let mut sum = block[r][0] * jac[0][i];
+                for s in 1..R {
+                    sum += block[r][s] * jac[s][i];
+                }
+                sum
+            }
+        };
+    }
+    out
+}
+
+// CPU only: tiles have it in line.
+/// Column `k` of rows of J times a vector.
+#[inline(always)]
+fn sum_of<T: Real, const R: usize>(jac: &[&[T]; R], k: usize, x: &[T; R]) -> T {
+    let mut sum = x[0] * jac[0][k];
+    for r in 1..R {
+        sum += x[r] * jac[r][k];
+    }
+    sum
+}
+
 /// `H = Lᵀ D L` in place, from the last dof to the first: no entry fills in on a kinematic tree. The diagonal becomes `1/D`.
 ///
-/// Two rows are eliminated in one pass over those above; runs of columns where both are 0 are left out.
+/// Two rows are eliminated in one pass over each pair of rows above where they are not 0.
 #[inline(always)]
 pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, stride: usize) {
     for last in (0..nv).rev().step_by(2) {
@@ -183,17 +216,26 @@ pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, stride: usize) {
             }
         }
         let next_inv = pivot_inverse(next[last - 1]);
-        let (runs, count) = nonzero_runs(&row[..last - 1], &next[..last - 1]);
-        for (n, &(start, end)) in runs[..count].iter().enumerate() {
-            for j in start..end {
-                let (l, next_l) = (row[j] * inv, next[j] * next_inv);
-                let target = &mut above[j * stride..][..=j];
-                for &(from, to) in &runs[..=n] {
-                    let to = to.min(j + 1);
-                    for ((a, b), c) in target[from..to].iter_mut().zip(&row[from..to]).zip(&next[from..to]) {
-                        *a = *a - l * *b - next_l * *c;
-                    }
+        for (j, above) in (0..last - 1).step_by(2).zip(above.chunks_mut(2 * stride)) {
+            let (l, next_l) = (row[j] * inv, next[j] * next_inv);
+            let (upper, lower) = above.split_at_mut(stride);
+            let (upper, b, c) = (&mut upper[..=j], &row[..=j], &next[..=j]);
+            if j + 2 == last {
+                for k in 0..=j {
+                    upper[k] = upper[k] - l * b[k] - next_l * c[k];
                 }
+                break;
+            }
+            let (l2, next_l2) = (row[j + 1] * inv, next[j + 1] * next_inv);
+            let zero = |x: T| x.same(T::zero());
+            if (zero(l) & zero(next_l) & zero(l2) & zero(next_l2)).all() {
+                continue;
+            }
+            lower[j + 1] = lower[j + 1] - l2 * row[j + 1] - next_l2 * next[j + 1];
+            let lower = &mut lower[..=j];
+            for k in 0..=j {
+                upper[k] = upper[k] - l * b[k] - next_l * c[k];
+                lower[k] = lower[k] - l2 * b[k] - next_l2 * c[k];
             }
         }
         for b in &mut row[..last] {
@@ -211,30 +253,6 @@ pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, stride: usize) {
 #[inline(always)]
 fn pivot_inverse<T: Real>(pivot: T) -> T {
     T::one() / pivot.max(T::r(MINVAL))
-}
-
-/// Most runs of columns that are told apart.
-const RUNS: usize = 8;
-
-// CPU only: the GPU leaves out no zeros.
-/// The runs of columns where one of two rows is not 0 in some world, and how many; the last may have zeros.
-#[inline(always)]
-fn nonzero_runs<T: Real>(a: &[T], b: &[T]) -> ([(usize, usize); RUNS], usize) {
-    let mut runs = [(0, 0); RUNS];
-    let mut count = 0;
-    let mut inside = false;
-    for (j, (a, b)) in a.iter().zip(b).enumerate() {
-        let nonzero = !(a.same(T::zero()) & b.same(T::zero())).all();
-        if nonzero {
-            if !inside && count < RUNS {
-                runs[count].0 = j;
-                count += 1;
-            }
-            runs[count - 1].1 = j + 1;
-        }
-        inside = nonzero;
-    }
-    (runs, count)
 }
 
 /// `x = H⁻¹ x` from the factor.
