@@ -113,8 +113,8 @@ pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let live = !done(d);
     hessian(m, d, live);
     factor(&mut d.solver_H, m.size.nv, m.size.nvpad);
-    for i in 0..m.size.nv {
-        d.solver_search[i] = -d.solver_grad[i];
+    for (s, g) in d.solver_search.iter_mut().zip(&d.solver_grad) {
+        *s = -*g;
     }
     solve(&d.solver_H, m.size.nvpad, &mut d.solver_search);
     let slope = dot(&d.solver_grad, &d.solver_search);
@@ -126,8 +126,8 @@ pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
         return;
     }
 
-    for i in 0..m.size.nv {
-        d.solver_search[i] = T::select(live, d.solver_search[i], T::zero());
+    for s in &mut d.solver_search {
+        *s = T::select(live, *s, T::zero());
     }
     mul_m(m, &d.M, &d.solver_search, &mut d.solver_Mv);
     rows_mul(m, d);
@@ -135,13 +135,10 @@ pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     d.solver_scalar[CURVATURE] = dot(&d.solver_search, &d.solver_Mv);
     linesearch(m, d, live);
     let step = d.solver_scalar[STEP];
-    for i in 0..m.size.nv {
-        d.qacc[i] += step * d.solver_search[i];
-        d.solver_Ma[i] += step * d.solver_Mv[i];
-    }
-    for e in 0..d.slot_nefc[0] as usize {
-        d.efc_Jaref[e] += step * d.efc_Jv[e];
-    }
+    let nefc = d.slot_nefc[0] as usize;
+    add_scaled(&mut d.qacc, step, &d.solver_search);
+    add_scaled(&mut d.solver_Ma, step, &d.solver_Mv);
+    add_scaled(&mut d.efc_Jaref[..nefc], step, &d.efc_Jv);
     rows_force(m, d);
     gradient(d);
     count::<T>(&mut d.solver_niter[0], live);
@@ -154,6 +151,15 @@ pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     // written so that a NaN stops too
     let goes_on = (improvement * scale).gt(m.opt_tolerance[0]) & grad.gt(m.opt_tolerance[0]);
     set_done(d, !(live & goes_on));
+}
+
+// CPU only: a kernel has an element an invocation.
+/// `a += s b`
+#[inline(always)]
+fn add_scaled<T: Real>(a: &mut [T], s: T, b: &[T]) {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a += s * *b;
+    }
 }
 
 /// MuJoCo's scale of costs and gradients.
@@ -185,7 +191,7 @@ fn rounding_floor<T: Real>(d: &World<T>) -> T {
 /// `solver_grad`: the gradient of the cost.
 #[inline(always)]
 fn gradient<T: Real>(d: &mut World<T>) {
-    for i in 0..d.solver_grad.len() {
-        d.solver_grad[i] = d.solver_Ma[i] - d.qfrc_constraint[i];
+    for ((g, a), f) in d.solver_grad.iter_mut().zip(&d.solver_Ma).zip(&d.qfrc_constraint) {
+        *g = *a - *f;
     }
 }

@@ -14,10 +14,10 @@ pub(crate) fn mul_m<T: Real>(m: &Model<T>, mat: &[T], x: &[T], y: &mut [T]) {
         let last = adr + m.M_rownnz[i] as usize - 1;
         let xi = x[i];
         let mut sum = mat[last] * xi;
-        for k in adr..last {
-            let j = m.M_colind[k] as usize;
-            sum += mat[k] * x[j];
-            y[j] += mat[k] * xi;
+        for (a, j) in mat[adr..last].iter().zip(&m.M_colind[adr..last]) {
+            let j = *j as usize;
+            sum += *a * x[j];
+            y[j] += *a * xi;
         }
         y[i] = sum;
     }
@@ -29,16 +29,18 @@ pub(crate) fn mul_m<T: Real>(m: &Model<T>, mat: &[T], x: &[T], y: &mut [T]) {
 pub(crate) fn solve_m<T: Real>(m: &Model<T>, factor: &[T], diag_inv: &[T], x: &mut [T]) {
     for i in (0..m.size.nv).rev() {
         let adr = m.M_rowadr[i] as usize;
+        let last = adr + m.M_rownnz[i] as usize - 1;
         let xi = x[i];
-        for k in adr..adr + m.M_rownnz[i] as usize - 1 {
-            x[m.M_colind[k] as usize] -= factor[k] * xi;
+        for (a, j) in factor[adr..last].iter().zip(&m.M_colind[adr..last]) {
+            x[*j as usize] -= *a * xi;
         }
     }
     for i in 0..m.size.nv {
         let adr = m.M_rowadr[i] as usize;
+        let last = adr + m.M_rownnz[i] as usize - 1;
         let mut sum = x[i] * diag_inv[i];
-        for k in adr..adr + m.M_rownnz[i] as usize - 1 {
-            sum -= factor[k] * x[m.M_colind[k] as usize];
+        for (a, j) in factor[adr..last].iter().zip(&m.M_colind[adr..last]) {
+            sum -= *a * x[*j as usize];
         }
         x[i] = sum;
     }
@@ -52,8 +54,9 @@ pub(crate) fn hessian<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
         let row = &mut d.solver_H[i * stride..][..=i];
         row.fill(T::zero());
         let adr = m.M_rowadr[i] as usize;
-        for k in adr..adr + m.M_rownnz[i] as usize {
-            row[m.M_colind[k] as usize] = d.M[k];
+        let end = adr + m.M_rownnz[i] as usize;
+        for (a, j) in d.M[adr..end].iter().zip(&m.M_colind[adr..end]) {
+            row[*j as usize] = *a;
         }
     }
     let nefc = d.slot_nefc[0] as usize;
@@ -255,24 +258,36 @@ fn pivot_inverse<T: Real>(pivot: T) -> T {
     T::one() / pivot.max(T::r(MINVAL))
 }
 
-/// `x = H⁻¹ x` from the factor.
+/// `x = H⁻¹ x` from the factor, two rows in one pass.
 #[inline(always)]
 pub(crate) fn solve<T: Real>(h: &[T], stride: usize, x: &mut [T]) {
     let nv = x.len();
-    for i in (0..nv).rev() {
-        let xi = x[i];
-        let row = &h[i * stride..][..i];
-        for (a, b) in x[..i].iter_mut().zip(row) {
-            *a -= *b * xi;
+    for last in (1..nv).rev().step_by(2) {
+        let (row, next) = (&h[last * stride..][..last], &h[(last - 1) * stride..][..last - 1]);
+        let p = x[last];
+        let q = x[last - 1] - row[last - 1] * p;
+        x[last - 1] = q;
+        for ((a, b), c) in x[..last - 1].iter_mut().zip(row).zip(next) {
+            *a = *a - *b * p - *c * q;
         }
     }
-    for i in 0..nv {
+    for i in (0..nv).step_by(2) {
         let row = &h[i * stride..][..=i];
-        let (before, xi) = x.split_at_mut(i);
-        let mut sum = xi[0] * row[i];
-        for (a, b) in before.iter().zip(row) {
-            sum -= *a * *b;
+        let (before, here) = x.split_at_mut(i);
+        let mut p = here[0] * row[i];
+        if i + 1 == nv {
+            for (a, b) in before.iter().zip(row) {
+                p -= *a * *b;
+            }
+            here[0] = p;
+            return;
         }
-        xi[0] = sum;
+        let next = &h[(i + 1) * stride..][..i + 2];
+        let mut q = here[1] * next[i + 1];
+        for ((a, b), c) in before.iter().zip(row).zip(next) {
+            p -= *a * *b;
+            q -= *a * *c;
+        }
+        (here[0], here[1]) = (p, q - p * next[i]);
     }
 }
