@@ -58,12 +58,19 @@ PHYSICS = re.compile(
 )
 
 
+# of models that have sensors, cameras, meshes or height fields; faces of hulls and single precision are compared elsewhere
+MORE = re.compile("(sensor|cam|hfield)_|n(sensor|sensordata|cam|mesh|meshvert|meshface|hfield|hfielddata)$")
+MORE_FIELDS = "mesh_vertadr mesh_vertnum mesh_faceadr mesh_facenum mesh_scale mesh_pos mesh_quat hfield_size hfield_nrow hfield_ncol hfield_adr cam_mode cam_bodyid cam_targetbodyid cam_pos cam_quat".split()
+
+
 def fields(path):
     """The compiled fields of physics, as lists with their shapes."""
     out = {}
-    for name, value in model_fields(mujoco.MjModel.from_xml_path(str(path))).items():
+    m = mujoco.MjModel.from_xml_path(str(path))
+    more = {name: getattr(m, name) for name in MORE_FIELDS}
+    for name, value in {**model_fields(m), **more}.items():
         value = np.asarray(value)
-        if PHYSICS.match(name):
+        if PHYSICS.match(name) or ((name in more or MORE.match(name)) and value.any()):
             flat = value.ravel().tolist() if value.dtype.kind == "f" else value.ravel().astype(int).tolist()
             out[f"model/{name}"] = {"shape": list(value.shape), "data": flat}
     return out

@@ -12,6 +12,7 @@ mod device;
 mod lanes;
 mod laws;
 mod layout;
+mod mesh;
 mod mirror;
 mod mjcf;
 mod model;

@@ -10,8 +10,17 @@ use kiloworld_tests::golden::Golden;
 use proptest::prelude::*;
 
 /// Models of our own with compiled fields in `tests/golden/NAME.json`, each with what it covers in its first line.
-const OWN: [&str; 6] =
-    ["model_orientations", "model_inertia", "model_align", "model_defaults", "model_actuators", "model_constraints"];
+const OWN: [&str; 9] = [
+    "model_orientations",
+    "model_inertia",
+    "model_align",
+    "model_defaults",
+    "model_actuators",
+    "model_constraints",
+    "model_meshes",
+    "model_fitaabb",
+    "model_paths",
+];
 
 /// Relative to the element's row, or to a thousandth of the field's largest value.
 const TOLERANCE: f64 = 1e-9;

@@ -107,8 +107,14 @@ fn parameters(c: &mut Compiler<'_>, a: &Actuator) -> General {
             "use motor, position, velocity or general",
         ),
     }
-    if p.gaintype == GainType::Muscle && !(p.gainprm[4] < 1.0 && 1.0 < p.gainprm[5]) {
-        c.error(a.at.span, "a muscle's lmin is less than 1 and its lmax more", "write lmin=\"0.5\" lmax=\"1.6\"");
+    if p.gaintype == GainType::Muscle {
+        let [low, high, _, _, lmin, lmax, ..] = p.gainprm;
+        if low >= high {
+            c.error(a.at.span, "the range of a muscle must grow", "write range=\"0.75 1.05\"");
+        }
+        if lmin >= 1.0 || lmax <= 1.0 {
+            c.error(a.at.span, "a muscle's lmin is less than 1 and its lmax more", "write lmin=\"0.5\" lmax=\"1.6\"");
+        }
     }
     p
 }

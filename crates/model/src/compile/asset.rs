@@ -126,9 +126,12 @@ fn raw(m: &Mesh) -> Result<Raw, Fault> {
     if !coordinates.is_empty() || !corners.is_empty() || !same(&m.normal, 3) || !same(&m.texcoord, 2) {
         return Err(Fault::new(count, "give as many numbers as that takes"));
     }
+    if let Some(i) = m.face.iter().position(|&v| v < 0) {
+        let text = format!("face {} has the vertex {}, and they are counted from 0", i / 3, m.face[i]);
+        return Err(Fault::new(text, "correct the face"));
+    }
     let vert = vertices.iter().map(|v: &[f64; 3]| v.map(|x| x as f32)).collect();
-    // a negative index becomes one that is not there
-    let face = faces.iter().map(|f: &[i32; 3]| f.map(|v| u32::try_from(v).unwrap_or(u32::MAX))).collect();
+    let face = faces.iter().map(|f: &[i32; 3]| f.map(i32::cast_unsigned)).collect();
     Ok(Raw { vert, face })
 }
 

@@ -7,7 +7,7 @@ use super::joint::Simple;
 use super::{moment, wrap};
 use kiloworld_cpu::math::{Quat, Vec3, ld3, ld4, quat_conj, quat_mul, quat_rotate, st3, st4};
 use kiloworld_cpu::{inertia, kinematics, transmission};
-use kiloworld_layout::consts::{bias, eq, gain, geom, jnt, obj};
+use kiloworld_layout::consts::{bias, eq, gain, geom, jnt, obj, trn};
 use kiloworld_layout::{Data, Model, Sizes};
 use kiloworld_mjcf::Span;
 
@@ -46,7 +46,16 @@ pub(crate) fn set_const(m: &mut Model<f64>, simple: &[Simple]) -> Result<Data<f6
     }
     kinematics::kinematics(m, &mut d);
     kinematics::com_pos(m, &mut d);
+    // what actuators add to the inertia of their joints, as the rotor turns as many times faster as the gear says
+    let own = m.dof_armature.clone();
+    for a in 0..m.size.nu {
+        let target = usize::try_from(m.actuator_trnid[2 * a]).ok().filter(|_| m.actuator_trntype[a] == trn::JOINT);
+        if let Some(j) = target.filter(|&j| matches!(m.jnt_type[j], jnt::SLIDE | jnt::HINGE)) {
+            m.dof_armature[m.jnt_dofadr[j] as usize] += m.actuator_armature[a] * m.actuator_gear[6 * a].powi(2);
+        }
+    }
     inertia::inertia(m, &mut d);
+    m.dof_armature = own;
     m.dof_M0 = (0..m.size.nv).map(|i| d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize]).collect();
     if let Some(dof) = (0..m.size.nv).find(|&i| singular(m, &d, i)) {
         return Err(dof);

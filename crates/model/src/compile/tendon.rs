@@ -85,6 +85,10 @@ fn spatial(c: &mut Compiler<'_>, t: &Tendon, steps: &[SpatialStep]) {
         c.error(t.at.span, "a path in space has at least two parts", "add a <site site=\"NAME\"/>");
         return;
     }
+    if t.armature != 0.0 && steps.iter().any(|s| matches!(s, SpatialStep::Geom(..))) {
+        let text = "a tendon with armature cannot wrap around geoms";
+        c.error(t.at.attr("armature"), text, "remove the armature or the geoms");
+    }
     for (k, step) in steps.iter().enumerate() {
         let (before, after) = (if k > 0 { kind_of(k - 1) } else { "pulley" }, kind_of(k + 1));
         let fault = match step {

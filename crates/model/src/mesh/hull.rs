@@ -60,16 +60,19 @@ pub(crate) fn hull(points: &[Vec3<f64>], most: Option<usize>) -> Result<Hull, Fa
         start: vec![NONE; points.len()],
     };
     b.begin(simplex);
-    let (mut vertices, mut next) = (4, 0);
-    while next < b.faces.len() && most.is_none_or(|most| vertices < most) {
-        if b.faces[next].alive
-            && let Some(point) = b.faces[next].outside.pop()
-        {
-            b.add(next, point);
-            vertices += 1;
-        } else {
-            next += 1;
+    let mut next = 0;
+    while most.is_none() && next < b.faces.len() {
+        match b.faces[next].outside.pop() {
+            Some(point) => b.add(next, point),
+            None => next += 1,
         }
+    }
+    // with few vertices it matters which: the farthest of all points comes next
+    for _ in 4..most.unwrap_or(0) {
+        let reach = |f: &usize| if b.faces[*f].outside.is_empty() { 0.0 } else { b.faces[*f].reach };
+        let Some(farthest) = (0..b.faces.len()).max_by(|x, y| reach(x).total_cmp(&reach(y))) else { break };
+        let Some(point) = b.faces[farthest].outside.pop() else { break };
+        b.add(farthest, point);
     }
     Ok(Hull { face: b.faces.iter().filter(|f| f.alive).map(|f| f.corners).collect() })
 }
