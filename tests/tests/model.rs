@@ -10,7 +10,7 @@ use kiloworld_tests::golden::Golden;
 use proptest::prelude::*;
 
 /// Models of our own with compiled fields in `tests/golden/NAME.json`, each with what it covers in its first line.
-const OWN: [&str; 9] = [
+const OWN: [&str; 10] = [
     "model_orientations",
     "model_inertia",
     "model_align",
@@ -20,6 +20,7 @@ const OWN: [&str; 9] = [
     "model_meshes",
     "model_fitaabb",
     "model_paths",
+    "model_discard",
 ];
 
 /// Relative to the element's row, or to a thousandth of the field's largest value.

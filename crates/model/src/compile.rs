@@ -3,6 +3,7 @@
 mod actuator;
 mod asset;
 mod capacity;
+mod discard;
 mod equality;
 mod fluid;
 mod frame;
@@ -34,30 +35,31 @@ use kiloworld_mjcf::{At, Error, ErrorKind, Errors, Span};
 
 /// Compiles a specification; everything that is wrong with it is reported together.
 pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
-    let mut c = Compiler {
-        spec,
-        m: layout::Model::default(),
-        names: Names::default(),
-        frames: Vec::new(),
-        own: Vec::new(),
-        meshes: Vec::new(),
-        shapes: Vec::new(),
-        simple: Vec::new(),
-        errors: Vec::new(),
-        unsupported: Vec::new(),
-        warnings: Vec::new(),
-    };
+    if spec.compiler.discardvisual {
+        return compile_all(&discard::visual(spec)?);
+    }
+    compile_all(spec)
+}
+
+/// The passes up to the masses of the bodies.
+fn start(c: &mut Compiler<'_>) -> Result<(), Errors> {
     c.sound();
     c.stop_at_errors()?;
     c.name_tree();
-    options::options(&mut c);
+    options::options(c);
     c.frame_poses();
-    tree::bodies(&mut c);
-    tree::body_frames(&mut c);
-    asset::assets(&mut c);
-    geom::geoms(&mut c);
-    geom::sites(&mut c);
-    inertia::bodies(&mut c);
+    tree::bodies(c);
+    tree::body_frames(c);
+    asset::assets(c);
+    geom::geoms(c);
+    geom::sites(c);
+    inertia::bodies(c);
+    Ok(())
+}
+
+fn compile_all(spec: &Spec) -> Result<Model, Errors> {
+    let mut c = Compiler::of(spec);
+    start(&mut c)?;
     inertia::massless(&mut c);
     inertia::total_mass(&mut c);
     tree::align_free(&mut c);
@@ -115,7 +117,24 @@ struct Range {
     value: [f64; 2],
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    /// Nothing of it compiled yet.
+    fn of(spec: &'a Spec) -> Self {
+        Self {
+            spec,
+            m: layout::Model::default(),
+            names: Names::default(),
+            frames: Vec::new(),
+            own: Vec::new(),
+            meshes: Vec::new(),
+            shapes: Vec::new(),
+            simple: Vec::new(),
+            errors: Vec::new(),
+            unsupported: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Everything wrong so far, if there is any.
     fn stop_at_errors(&mut self) -> Result<(), Errors> {
         if self.errors.is_empty() {

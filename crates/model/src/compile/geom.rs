@@ -46,7 +46,7 @@ pub(crate) fn geoms(c: &mut Compiler<'_>) {
         if let Some(shape) = &shape {
             pose = pose.then(&shape.pose);
             if instance {
-                size = (-shape.low).sup(&shape.high).into();
+                size = shape.reach();
             } else {
                 fit(c.spec.compiler.fitaabb, g, shape, &mut pose, &mut size);
             }
@@ -101,10 +101,20 @@ pub(crate) fn geoms(c: &mut Compiler<'_>) {
 pub(crate) fn sites(c: &mut Compiler<'_>) {
     for (i, (b, s)) in c.spec.sites().enumerate() {
         let placement = Placement { pos: s.pos, orientation: s.orientation, size: s.size, fromto: s.fromto };
-        let (pose, size) = placed(c, &s.at, s.kind, s.frame, &placement);
+        let (pose, mut size) = placed(c, &s.at, s.kind, s.frame, &placement);
+        let mesh = s.mesh.as_ref().and_then(|name| c.find(Kind::Mesh, name, &s.at, "mesh"));
+        match (s.kind, mesh) {
+            // unlike a geom, a site with a mesh stays where the file puts it
+            (GeomKind::Mesh, Some(id)) => size = c.meshes[id].reach(),
+            (GeomKind::Mesh, None) => {
+                c.error(s.at.span, "a site of this type needs a mesh", "add mesh=\"NAME\"");
+            }
+            (_, Some(_)) => c.error(s.at.attr("mesh"), "only a site of type \"mesh\" has a mesh", "remove it"),
+            (_, None) => {}
+        }
         c.m.site_bodyid.push(b as i32);
         c.m.site_type.push(type_id(s.kind));
-        c.m.site_dataid.push(-1);
+        c.m.site_dataid.push(mesh.map_or(-1, |id| id as i32));
         st3(&mut c.m.site_pos, i, pose.pos);
         st4(&mut c.m.site_quat, i, pose.quat);
         c.m.site_size.extend(size);
@@ -233,6 +243,11 @@ fn terrain(size: &[f64]) -> ([f64; 3], f64, [f64; 6]) {
 }
 
 impl asset::Shape {
+    /// Half sizes of the box around it that is centred in its frame.
+    fn reach(&self) -> [f64; 3] {
+        (-self.low).sup(&self.high).into()
+    }
+
     /// Centre and half sizes of the bounding box.
     fn aabb(&self) -> [f64; 6] {
         let (center, half) = ((self.low + self.high) / 2.0, (self.high - self.low) / 2.0);

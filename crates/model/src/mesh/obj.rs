@@ -8,57 +8,62 @@ const MAX_CORNERS: usize = 4096;
 
 pub(super) fn read(bytes: &[u8]) -> Result<Raw, Fault> {
     let mut raw = Raw::default();
-    let mut polygon = Vec::new();
-    let mut pending = String::new();
+    let (mut polygon, mut pending) = (Vec::new(), Vec::new());
     for (number, line) in bytes.split(|&b| b == b'\n').enumerate() {
-        // what is not UTF-8 is in names and comments
-        let line = String::from_utf8_lossy(line);
-        let mut line = line.trim();
-        if let Some(head) = line.strip_suffix('\\') {
-            pending.push_str(head);
-            pending.push(' ');
+        let joined: Vec<u8>;
+        let mut line = line.trim_ascii();
+        if let Some(head) = line.strip_suffix(b"\\") {
+            pending.extend(head);
+            pending.push(b' ');
             continue;
         }
-        let whole = std::mem::take(&mut pending) + line;
-        if whole.len() != line.len() {
-            line = &whole;
+        if !pending.is_empty() {
+            pending.extend(line);
+            joined = std::mem::take(&mut pending);
+            line = &joined;
         }
-        let mut words = line.split_ascii_whitespace();
         let fault = |text: &str| Err(Fault::new(format!("line {} of the OBJ file: {text}", number + 1), DAMAGED));
-        match words.next() {
-            Some("v") => {
-                let numbers: Vec<f32> = words.take(3).map_while(|w| w.parse().ok()).collect();
-                match numbers.try_into() {
-                    Ok(v) => raw.vert.push(v),
-                    Err(_) => return fault("a vertex has three numbers"),
-                }
+        // most lines are normals and texture coordinates, which are drawn only
+        let Some((kind @ (b'v' | b'f'), rest)) = line.split_first() else { continue };
+        if !rest.first().is_some_and(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let mut words = rest.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
+        if *kind == b'v' {
+            let mut next = || std::str::from_utf8(words.next()?).ok()?.parse::<f32>().ok();
+            let (Some(x), Some(y), Some(z)) = (next(), next(), next()) else {
+                return fault("a vertex has three numbers");
+            };
+            raw.vert.push([x, y, z]);
+            continue;
+        }
+        polygon.clear();
+        for word in words {
+            match corner(word, raw.vert.len()) {
+                Some(v) => polygon.push(v),
+                None => return fault(&format!("`{}` names no vertex", String::from_utf8_lossy(word))),
             }
-            Some("f") => {
-                polygon.clear();
-                for word in words {
-                    match corner(word, raw.vert.len()) {
-                        Some(v) => polygon.push(v),
-                        None => return fault(&format!("`{word}` names no vertex")),
-                    }
-                }
-                match polygon.len() {
-                    0..3 => return fault("a face has at least three vertices"),
-                    3..=MAX_CORNERS => triangulate(&polygon, &mut raw),
-                    _ => return fault(&format!("a face of more than {MAX_CORNERS} vertices")),
-                }
-            }
-            _ => {}
+        }
+        match polygon.len() {
+            0..3 => return fault("a face has at least three vertices"),
+            3..=MAX_CORNERS => triangulate(&polygon, &mut raw),
+            _ => return fault(&format!("a face of more than {MAX_CORNERS} vertices")),
         }
     }
     Ok(raw)
 }
 
 /// The vertex of a corner `v`, `v/vt`, `v//vn` or `v/vt/vn`: counted from 1, or from the last vertex back.
-fn corner(word: &str, count: usize) -> Option<u32> {
-    let index: i64 = word.split('/').next()?.parse().ok()?;
-    let id = if index > 0 { index - 1 } else { count as i64 + index };
+fn corner(word: &[u8], count: usize) -> Option<u32> {
+    let word = word.split(|&b| b == b'/').next()?;
+    let (digits, back) = word.strip_prefix(b"-").map_or((word, false), |rest| (rest, true));
+    let digit = |n: u32, b: &u8| {
+        let d = u32::from(b.checked_sub(b'0').filter(|&d| d < 10)?);
+        n.checked_mul(10)?.checked_add(d)
+    };
+    let index = digits.iter().try_fold(0, digit).filter(|&n| n > 0 && !digits.is_empty())?;
     // a face may name vertices that come later in the file
-    u32::try_from(id).ok().filter(|_| index != 0)
+    if back { u32::try_from(count).ok()?.checked_sub(index) } else { Some(index - 1) }
 }
 
 /// A polygon as triangles: a quadrangle along its shorter diagonal, others by cutting off ears.
