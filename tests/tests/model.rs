@@ -230,7 +230,7 @@ fn unsupported_features_are_refused_by_name() {
     <body name="h"><joint name="j" damping="1 2" springyield="1"/><geom size=".1"/><site name="t"/></body>
   </worldbody>
   <tendon><spatial name="sp"><site site="s"/><site site="t"/></spatial><fixed name="f" armature="1"><joint joint="j" coef="1"/></fixed></tendon>
-  <actuator><muscle name="m" joint="j"/><motor site="s"/><motor joint="j" armature=".1"/></actuator>
+  <actuator><muscle name="m" joint="j" lengthrange="0 1"/><motor site="s"/><motor joint="j" armature=".1"/></actuator>
   <sensor><gyro site="s"/></sensor>
 </mujoco>"#;
     let model = Model::from_str(xml).unwrap_or_else(|e| panic!("{e}"));

@@ -1,0 +1,43 @@
+"""Time to compile models: MuJoCo in a fresh process, MuJoCo again with its cache of assets, and `kiloworld inspect --json` as a whole.
+
+Usage: compile.py KILOWORLD_BINARY MODEL.xml [MODEL.xml ...]    (needs mujoco==4.0.0; a release build)
+
+Median of ROUNDS rounds, in turn, in milliseconds; the ratio is that of kiloworld to MuJoCo's first compilation.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+
+ROUNDS = 5
+MUJOCO = """
+import mujoco, sys, time
+for _ in range(2):
+    start = time.perf_counter()
+    mujoco.MjModel.from_xml_path(sys.argv[1])
+    print(time.perf_counter() - start)
+"""
+
+
+def mujoco_times(model):
+    out = subprocess.run([sys.executable, "-c", MUJOCO, model], capture_output=True, text=True, check=True).stdout
+    return [1e3 * float(line) for line in out.split()[-2:]]
+
+
+def kiloworld_time(binary, model):
+    start = time.perf_counter()
+    subprocess.run([binary, "inspect", model, "--json"], capture_output=True, check=True)
+    return 1e3 * (time.perf_counter() - start)
+
+
+def main(binary, *models):
+    print(f"{'model':60s} {'MuJoCo':>8s} {'again':>8s} {'kiloworld':>9s} {'ratio':>6s}")
+    for model in models:
+        rounds = [(*mujoco_times(model), kiloworld_time(binary, model)) for _ in range(ROUNDS)]
+        first, again, ours = (statistics.median(column) for column in zip(*rounds))
+        print(f"{model[-60:]:60s} {first:8.0f} {again:8.0f} {ours:9.0f} {ours / first:6.2f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
