@@ -22,7 +22,7 @@ class Generator:
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.degrees = self.chance(0.7)
-        self.names = {kind: [] for kind in ("body", "hinge", "slide", "ball", "free", "geom", "site", "tendon")}
+        self.names = {kind: [] for kind in ("body", "hinge", "slide", "ball", "free", "geom", "round", "site", "tendon", "mesh", "actuator")}
         self.count = 0
 
     def chance(self, p):
@@ -69,17 +69,37 @@ class Generator:
             return text
         return f'<frame pos="{self.vector(3)}" {self.orientation()}>{text}</frame>'
 
+    def mesh(self):
+        """A cloud of points, or a closed surface that is dented where a point was pulled in."""
+        vertices, faces = self.vector(3 * self.r.randint(5, 12)), ""
+        if self.chance(0.4):
+            # an octahedron
+            points = [[x if i == axis else self.r.uniform(-0.1, 0.1) for i in range(3)] for axis in range(3) for x in (0.8, -0.9)]
+            points[0] = [-0.2, 0.1, 0.05] if self.chance(0.3) else points[0]
+            vertices = " ".join(f"{x:.4g}" for p in points for x in p)
+            faces = 'face="0 2 4 2 1 4 1 3 4 3 0 4 2 0 5 1 2 5 3 1 5 0 3 5" '
+        out = f'<mesh {self.name("mesh")}vertex="{vertices}" {faces}inertia="{self.r.choice(["legacy", "convex", "exact", "shell"])}" '
+        out += self.some(0.3, scale=lambda: self.vector(3, 0.2, 2), refpos=lambda: self.vector(3), refquat=lambda: self.vector(4))
+        return out + "/>"
+
     def geom(self, kinds=("sphere", "capsule", "box", "cylinder", "ellipsoid")):
         kind = self.r.choice(kinds)
+        mesh = self.pick(["mesh"]) if kind != "plane" and self.chance(0.25) else None
+        if mesh:
+            kind = self.r.choice([kind, "mesh"])
         out = f'<geom {self.name("geom")}type="{kind}" size="{self.vector(3, 0.01, 0.4)}" '
-        if kind not in ("sphere", "plane") and self.chance(0.35):
+        if kind in ("sphere", "cylinder"):
+            self.names["round"].append(self.names["geom"][-1])
+        if mesh:
+            out += f'mesh="{mesh[0]}" pos="{self.vector(3)}" {self.orientation()}'
+        elif kind not in ("sphere", "plane") and self.chance(0.35):
             out += f'fromto="{self.vector(6)}" '
         else:
             out += f'pos="{self.vector(3)}" {self.orientation()}'
         out += self.r.choice(["", "", 'mass="0" ', f'mass="{self.number(0.1, 3)}" ', f'density="{self.number(100, 2000)}" '])
         out += self.some(
             0.2,
-            shellinertia="true",
+            shellinertia="false" if mesh else "true",
             group=lambda: self.r.randint(0, 5),
             condim=lambda: self.r.choice([1, 3, 4, 6]),
             friction=lambda: self.vector(self.r.randint(1, 3), 0, 1),
@@ -162,7 +182,24 @@ class Generator:
             forms.append(f'joint joint1="{pair[0]}" joint2="{pair[1]}" polycoef="{self.vector(5)}"')
         return f"<{self.r.choice(forms)} {solver}/>" if forms else ""
 
+    def spatial(self):
+        sites = self.pick(["site"], self.r.randint(2, 4))
+        if not sites:
+            return ""
+        out = f'<spatial {self.name("tendon")}' + self.some(0.3, range=".1 2", stiffness="2 1", springlength=".1 .3", damping=".3") + ">"
+        for k, site in enumerate(sites):
+            around = self.pick(["round"]) if k and self.chance(0.6) else None
+            if around:
+                side = self.pick(["site"]) if self.chance(0.5) else None
+                out += f'<geom geom="{around[0]}" ' + (f'sidesite="{side[0]}"' if side else "") + "/>"
+            out += f'<site site="{site}"/>'
+            if 0 < k < len(sites) - 2 and self.chance(0.2):
+                out += f'<pulley divisor="{self.number(1, 3)}"/>'
+        return out + "</spatial>"
+
     def tendon(self):
+        if self.chance(0.5):
+            return self.spatial()
         joints = self.pick(["hinge", "slide"], self.r.randint(1, 3))
         if not joints:
             return ""
@@ -185,8 +222,33 @@ class Generator:
             f'velocity kv="{self.number(1, 20)}"',
             'general dyntype="filter" dynprm=".1" actrange="0 1"',
             'general dyntype="integrator" gaintype="affine" gainprm="1 2 3" biastype="affine" biasprm="1 2 3"',
+            f'muscle lengthrange="0.1 2" force="{self.number(-1, 9)}" range="0.7 {self.number(0.8, 1.2)}" timeconst=".1 .2"',
+            f'intvelocity kp="{self.number(1, 20)}" actrange="-1 1"',
+            f'cylinder area="{self.number(1, 20)}" bias="{self.vector(3)}" timeconst="2"',
+            f'damper kv="{self.number(0, 5)}" ctrlrange="0 1"',
         ]
-        return f"<{self.r.choice(forms)} {self.r.choice(targets)}/>" if targets else ""
+        if sites := self.pick(["site"], 2):
+            forms_of_sites = [f'site="{sites[0]}"', f'site="{sites[0]}" refsite="{sites[1]}"']
+            crank = f'cranksite="{sites[0]}" slidersite="{sites[1]}" cranklength="{self.number(0.1, 2)}"'
+            if self.chance(0.2):
+                return f'<motor {self.name("actuator")}{self.r.choice(forms_of_sites)} gear="{self.vector(6)}"/>'
+            if self.chance(0.1):
+                return f'<motor {self.name("actuator")}{crank} gear="{self.number()}"/>'
+        return f'<{self.r.choice(forms)} {self.name("actuator")}{self.r.choice(targets)}/>' if targets else ""
+
+    def sensor(self):
+        forms = ["clock", 'user dim="2"']
+        if site := self.pick(["site"]):
+            forms += [f'{kind} site="{site[0]}"' for kind in ("touch", "gyro", "accelerometer", "force")]
+            forms.append(f'framepos objtype="site" objname="{site[0]}"')
+        for kind, tags in (("hinge", ("jointpos", "jointvel")), ("ball", ("ballquat",)), ("tendon", ("tendonpos",)), ("actuator", ("actuatorfrc",))):
+            if name := self.pick([kind]):
+                forms += [f'{tag} {"joint" if kind in ("hinge", "ball") else kind}="{name[0]}"' for tag in tags]
+        if bodies := self.pick(["body"], 2):
+            forms += [f'framequat objtype="body" objname="{bodies[0]}" reftype="xbody" refname="{bodies[1]}"', f'subtreecom body="{bodies[0]}"']
+        if geoms := self.pick(["geom"], 2):
+            forms += [f'contact geom1="{geoms[0]}" geom2="{geoms[1]}" data="force pos" num="2"', f'distance geom1="{geoms[0]}" geom2="{geoms[1]}"']
+        return f"<{self.r.choice(forms)}/>"
 
     def pair(self):
         geoms = self.pick(["geom"], 2)
@@ -202,18 +264,22 @@ class Generator:
         unit = "degree" if self.degrees else "radian"
         compiler = f'<compiler angle="{unit}" eulerseq="{self.r.choice(["xyz", "XYZ", "zyx", "xZy"])}" '
         compiler += self.some(0.2, alignfree="true", inertiafromgeom="true", inertiagrouprange=lambda: f"0 {self.r.randint(2, 5)}")
+        compiler += self.some(0.2, fitaabb="true")
         compiler += self.some(0.2, boundmass=".5", boundinertia=".01", balanceinertia="true") + "/>"
+        meshes = self.several(self.mesh, 2) if self.chance(0.5) else ""
         world = "".join(self.framed(self.body()) for _ in range(self.r.randint(1, 4)))
         world += self.several(lambda: self.geom(["plane", "box", "capsule"]), 2)
         if self.chance(0.3):
             world += f'<body mocap="true" pos="{self.vector(3)}" {self.orientation()}><geom size=".1"/></body>'
         tendons = self.several(self.tendon, 2)
         return f"""<mujoco>{compiler}
+<asset>{meshes}</asset>
 <worldbody>{world}</worldbody>
 <contact>{self.several(self.pair, 2)}</contact>
 <tendon>{tendons}</tendon>
 <equality>{self.several(self.equality, 4)}</equality>
 <actuator>{self.several(self.actuator, 4)}</actuator>
+<sensor>{self.several(self.sensor, 4)}</sensor>
 <keyframe>{'<key/>' if self.chance(0.4) else ''}</keyframe></mujoco>
 """
 

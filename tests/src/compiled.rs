@@ -119,7 +119,8 @@ fn difference(info: &FieldInfo, size: &Sizes, ours: &[f64], theirs: &[f64]) -> R
     let (whole, cols) = (largest(theirs), info.cols(size).max(1));
     let rows = ours.chunks(cols).zip(theirs.chunks(cols));
     Ok(rows.fold(0.0, |worst, (a, b)| {
-        let scale = largest(b).max(1e-3 * whole).max(1e-12);
+        // below that a number is 0 but for rounding
+        let scale = largest(b).max(1e-3 * whole).max(1e-10);
         let apart =
             a.iter().zip(b).fold(0.0_f64, |e, (x, y)| if x.is_nan() { f64::INFINITY } else { e.max((x - y).abs()) });
         worst.max(apart / scale)

@@ -56,7 +56,7 @@ pub(crate) fn random() -> Result<()> {
 }
 
 /// Number of random models, of which MuJoCo takes two thirds.
-const RANDOM: &str = "150";
+const RANDOM: &str = "600";
 
 /// Goldens of corpus models, which are not the project's to commit: made in `target/golden` where the corpus and MuJoCo
 /// can be had.

@@ -240,6 +240,9 @@ impl Reader<'_, '_> {
                 for (name, value) in MUSCLE_ATTRS.iter().zip(&mut g.gainprm[2..]) {
                     node.set(name, value);
                 }
+                // a negative number stands for MuJoCo's default, whatever the class says
+                let numbers = g.gainprm.iter_mut().zip(MUSCLE.1).chain(g.dynprm[..2].iter_mut().zip(MUSCLE.0));
+                numbers.filter(|(x, _)| **x < 0.0).for_each(|(x, default)| *x = default);
                 g.biasprm = g.gainprm;
                 if g.dynprm[2] < 0.0 {
                     self.negative(node, "tausmooth");

@@ -112,6 +112,9 @@ fn parameters(c: &mut Compiler<'_>, a: &Actuator) -> General {
         if low >= high {
             c.error(a.at.span, "the range of a muscle must grow", "write range=\"0.75 1.05\"");
         }
+        if [p.gainprm[3], p.gainprm[6], p.gainprm[7], p.gainprm[8]].iter().any(|&x| x <= 0.0) {
+            c.error(a.at.span, "a muscle's scale, vmax, fpmax and fvmax are positive", "leave them out");
+        }
         if lmin >= 1.0 || lmax <= 1.0 {
             c.error(a.at.span, "a muscle's lmin is less than 1 and its lmax more", "write lmin=\"0.5\" lmax=\"1.6\"");
         }

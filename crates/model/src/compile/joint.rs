@@ -182,6 +182,8 @@ pub(crate) fn simple_bodies(c: &mut Compiler<'_>) {
         .filter_map(|j| c.names.of(Kind::Joint).id(&j.joint))
         .map(|j| m.jnt_bodyid[j] as usize)
         .collect();
+    // MuJoCo looks one fixed body up, not two
+    let near_world = |p: usize| p == 0 || (m.body_treeid[p] < 0 && m.body_parentid[p] == 0);
     let simple = (0..m.size.nbody).map(|b| {
         let (adr, num) = (m.body_jntadr[b].max(0) as usize, m.body_jntnum[b] as usize);
         let centred = |v: Vec3<f64>| v.norm() < 1e-6;
@@ -189,7 +191,7 @@ pub(crate) fn simple_bodies(c: &mut Compiler<'_>) {
         let diagonal = num > 0
             && c.spec.bodies[b].simple
             && !parent[b]
-            && m.body_treeid[m.body_parentid[b] as usize] < 0
+            && near_world(m.body_parentid[b] as usize)
             && !coupled.contains(&b)
             && centred(ld3(&m.body_ipos, b))
             && centred(Vec3::new(iquat[1], iquat[2], iquat[3]))

@@ -137,7 +137,8 @@ fn body_weights(m: &mut Model<f64>, d: &Data<f64>, simple: &[Simple]) {
 /// The last dof that moves a body, -1: none.
 pub(crate) fn last_dof(m: &Model<f64>, b: usize) -> i32 {
     let weld = m.body_weldid[b] as usize;
-    m.body_dofadr[weld] + m.body_dofnum[weld] - 1
+    // the world's address is -1
+    (m.body_dofadr[weld] + m.body_dofnum[weld] - 1).max(-1)
 }
 
 /// Stiffness and damping of the joints that ask for a time constant and damping ratio.
