@@ -204,7 +204,7 @@ class Generator:
         if not joints:
             return ""
         out = f'<fixed {self.name("tendon")}'
-        out += self.some(0.3, range="-1 1", stiffness="2", springlength=".1", frictionloss=".2", damping=".3", margin=".01")
+        out += self.some(0.3, range="-1 1", stiffness="2", springlength=".1", frictionloss=".2", damping=".3", margin=".01", armature=".4")
         return out + ">" + "".join(f'<joint joint="{j}" coef="{self.number()}"/>' for j in joints) + "</fixed>"
 
     def actuator(self):
@@ -216,6 +216,7 @@ class Generator:
             targets.append(f'tendon="{name[0]}" gear="{self.number()}"')
         forms = [
             'motor ctrlrange="-1 1"',
+            'motor armature=".3"',
             f'position kp="{self.number(1, 20)}" dampratio="{self.number(0.1, 2)}"',
             f'position kp="{self.number(1, 20)}" kv="{self.number(0, 2)}" forcerange="-1 1"',
             f'position timeconst="{self.number(0.1, 1)}"',

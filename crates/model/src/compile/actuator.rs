@@ -1,5 +1,6 @@
 //! Actuators: what they act on, dynamics, gain and bias.
 
+use super::wrap::kind;
 use super::{Compiler, Kind, Range, moment};
 use kiloworld_layout::consts::{bias, dyn_type, gain, trn};
 use kiloworld_mjcf::Span;
@@ -10,6 +11,13 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
     for a in &c.spec.actuators {
         let p = parameters(c, a);
         let (trntype, trnid) = target(c, a);
+        if let (trn::TENDON, Ok(t), true) = (trntype, usize::try_from(trnid[0]), a.armature != 0.0) {
+            let path = c.m.tendon_adr[t] as usize..(c.m.tendon_adr[t] + c.m.tendon_num[t]) as usize;
+            if c.m.wrap_type[path].iter().any(|&w| matches!(w, kind::SPHERE | kind::CYLINDER)) {
+                let text = "an actuator with armature cannot pull a tendon that wraps around geoms";
+                c.error(a.at.attr("armature"), text, "remove the armature");
+            }
+        }
         let actnum = activations(c, a, &p);
         let mut ctrlrange = a.ctrlrange;
         let mut ctrllimited =

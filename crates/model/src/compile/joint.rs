@@ -4,7 +4,7 @@ use super::frame::{self, IDENTITY};
 use super::{Compiler, Kind, Range, tree};
 use kiloworld_cpu::math::{Vec3, ld3, ld4, quat_rotate};
 use kiloworld_layout::consts::jnt;
-use kiloworld_mjcf::spec::{Joint, JointKind, TendonKind};
+use kiloworld_mjcf::spec::{Actuator, Joint, JointKind, SpatialStep, Tendon, TendonKind, Transmission};
 
 /// Fills every field of joints and dofs, `qpos0` and `qpos_spring`.
 pub(crate) fn joints(c: &mut Compiler<'_>) {
@@ -172,15 +172,28 @@ pub(crate) fn simple_bodies(c: &mut Compiler<'_>) {
     let m = &c.m;
     let mut parent = vec![false; m.size.nbody];
     m.body_parentid.iter().for_each(|&p| parent[p as usize] = true);
-    let coupled: Vec<usize> = c
-        .spec
-        .tendons
-        .iter()
-        .filter(|t| t.armature != 0.0)
-        .filter_map(|t| if let TendonKind::Fixed(joints) = &t.kind { Some(joints) } else { None })
-        .flatten()
-        .filter_map(|j| c.names.of(Kind::Joint).id(&j.joint))
-        .map(|j| m.jnt_bodyid[j] as usize)
+    // a tendon with armature, its own or of an actuator, couples the bodies along it
+    let pulled = |t: &Tendon| {
+        let by = |a: &Actuator| match &a.transmission {
+            Transmission::Tendon(name) => a.armature != 0.0 && Some(name) == t.name.as_ref(),
+            _ => false,
+        };
+        c.spec.actuators.iter().any(by)
+    };
+    let heavy = c.spec.tendons.iter().filter(|t| t.armature != 0.0 || pulled(t));
+    let coupled: Vec<usize> = heavy
+        .flat_map(|t| match &t.kind {
+            TendonKind::Fixed(joints) => joints
+                .iter()
+                .filter_map(|j| c.names.of(Kind::Joint).id(&j.joint))
+                .map(|j| m.jnt_bodyid[j] as usize)
+                .collect::<Vec<_>>(),
+            TendonKind::Spatial(steps) => steps
+                .iter()
+                .filter_map(|s| if let SpatialStep::Site(name) = s { c.names.of(Kind::Site).id(name) } else { None })
+                .map(|s| m.site_bodyid[s] as usize)
+                .collect(),
+        })
         .collect();
     // MuJoCo looks one fixed body up, not two
     let near_world = |p: usize| p == 0 || (m.body_treeid[p] < 0 && m.body_parentid[p] == 0);

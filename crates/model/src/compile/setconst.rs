@@ -49,14 +49,22 @@ pub(crate) fn set_const(m: &mut Model<f64>, simple: &[Simple]) -> Result<Data<f6
     // what actuators add to the inertia of their joints, as the rotor turns as many times faster as the gear says
     let own = m.dof_armature.clone();
     for a in 0..m.size.nu {
-        let target = usize::try_from(m.actuator_trnid[2 * a]).ok().filter(|_| m.actuator_trntype[a] == trn::JOINT);
-        if let Some(j) = target.filter(|&j| matches!(m.jnt_type[j], jnt::SLIDE | jnt::HINGE)) {
-            m.dof_armature[m.jnt_dofadr[j] as usize] += m.actuator_armature[a] * m.actuator_gear[6 * a].powi(2);
+        let on_joint = matches!(m.actuator_trntype[a], trn::JOINT | trn::JOINTINPARENT);
+        let target = usize::try_from(m.actuator_trnid[2 * a]).ok().filter(|_| on_joint);
+        if let Some(j) = target {
+            let dofs = match m.jnt_type[j] {
+                jnt::FREE => 6,
+                jnt::BALL => 3,
+                _ => 1,
+            };
+            let added = m.actuator_armature[a] * m.actuator_gear[6 * a].powi(2);
+            m.dof_armature[m.jnt_dofadr[j] as usize..][..dofs].iter_mut().for_each(|x| *x += added);
         }
     }
     inertia::inertia(m, &mut d);
     m.dof_armature = own;
     m.dof_M0 = (0..m.size.nv).map(|i| d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize]).collect();
+    tendon_inertia(m, &mut d);
     if let Some(dof) = (0..m.size.nv).find(|&i| singular(m, &d, i)) {
         return Err(dof);
     }
@@ -65,6 +73,31 @@ pub(crate) fn set_const(m: &mut Model<f64>, simple: &[Simple]) -> Result<Data<f6
     lengths(m, &mut d);
     equalities(m, &d);
     Ok(d)
+}
+
+/// Adds the inertia of tendons, and of actuators on them, to the inertia matrix as far as its sparsity goes. It counts in weights and
+/// not in `dof_M0`, as in MuJoCo.
+fn tendon_inertia(m: &mut Model<f64>, d: &mut Data<f64>) {
+    let mut armature = m.tendon_armature.clone();
+    for a in (0..m.size.nu).filter(|&a| m.actuator_trntype[a] == trn::TENDON) {
+        if let Ok(t) = usize::try_from(m.actuator_trnid[2 * a]) {
+            armature[t] += m.actuator_armature[a] * m.actuator_gear[6 * a].powi(2);
+        }
+    }
+    if armature.iter().all(|&x| x == 0.0) {
+        return;
+    }
+    transmission(m, d);
+    for (t, armature) in armature.into_iter().enumerate() {
+        let row = &d.ten_J[t * m.size.nv..(t + 1) * m.size.nv];
+        for i in 0..m.size.nv {
+            for k in m.M_rowadr[i]..m.M_rowadr[i] + m.M_rownnz[i] {
+                d.M[k as usize] += armature * row[i] * row[m.M_colind[k as usize] as usize];
+            }
+        }
+    }
+    d.qLD.clone_from(&d.M);
+    inertia::factor_m(m, &mut d.qLD, &mut d.qLDiagInv);
 }
 
 /// Whether nothing but rounding is left of a dof's inertia when the dofs below move freely.
@@ -289,7 +322,8 @@ fn statistics(c: &mut Compiler<'_>, d: &Data<f64>) {
     let mean = |sum: f64, n: usize, default: f64| if n > 0 { sum / n as f64 } else { default };
     let meanmass = mean(m.body_mass[1..].iter().sum(), moving, 1.0);
     let meansize = mean(body_sizes(m, d).iter().skip(1).map(|x| x.max(SMALLEST)).sum(), moving, 0.2);
-    let meaninertia = mean(m.dof_M0.iter().sum(), m.size.nv, 1.0);
+    let diagonal = (0..m.size.nv).map(|i| d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize]);
+    let meaninertia = mean(diagonal.sum(), m.size.nv, 1.0);
     let (low, high) = bounding_box(m, d);
     let (mut extent, mut center) = (2.0, Vec3::zeros());
     if low[0] <= high[0] {
