@@ -10,7 +10,7 @@
 
 use crate::linesearch::linesearch;
 use crate::rows::{dot, rows_compact, rows_force, rows_mul, rows_start, rows_state};
-use crate::solver_matrix::{factor, hessian, mul_m, solve, solve_m};
+use crate::solver_matrix::{factor, hessian, mul_m, solve, solve_m, tiles};
 use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{disable, solver as kind};
@@ -62,6 +62,7 @@ pub fn solver_init<T: Real>(m: &Model<T>, d: &mut World<T>) {
         d.solver_scalar[DONE] = T::one();
         return;
     }
+    tiles(m, d);
     let warm = rows_start(m, d, m.opt.disableflags & disable::WARMSTART == 0);
     d.solver_scalar[FLOOR] = rounding_floor(d);
     rows_force(m, d);
@@ -112,11 +113,11 @@ pub(crate) fn count<T: Real>(niter: &mut T::Int, mask: T::Mask) {
 pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let live = !done(d);
     hessian(m, d, live);
-    factor(&mut d.solver_H, m.size.nv, m.size.nvpad);
+    factor(&mut d.solver_H, m.size.nv, m.size.nvpad, &d.solver_tile);
     for (s, g) in d.solver_search.iter_mut().zip(&d.solver_grad) {
         *s = -*g;
     }
-    solve(&d.solver_H, m.size.nvpad, &mut d.solver_search);
+    solve(&d.solver_H, m.size.nvpad, &d.solver_tile, &mut d.solver_search);
     let slope = dot(&d.solver_grad, &d.solver_search);
     d.solver_scalar[SLOPE] = slope;
     let decrement = -slope * T::r(0.5);

@@ -46,13 +46,79 @@ pub(crate) fn solve_m<T: Real>(m: &Model<T>, factor: &[T], diag_inv: &[T], x: &m
     }
 }
 
+// CPU only: the GPU's tiles are dense.
+/// Where `solver_H` and its factor can have entries. Its rows are taken in pairs from the last one up, so are its columns; a
+/// pair touches another where M or a group of rows has an entry, or where elimination makes one.
+#[inline(always)]
+pub(crate) fn tiles<T: Real>(m: &Model<T>, d: &mut World<T>) {
+    let (nv, stride) = (m.size.nv, m.size.nvpad);
+    let npair = nv.div_ceil(2);
+    let pair = |i: i32| (nv - 1 - i as usize) / 2;
+    d.solver_touch[..npair * stride].fill(0);
+    for i in 0..nv {
+        let adr = m.M_rowadr[i] as usize;
+        let row = &mut d.solver_touch[(nv - 1 - i) / 2 * stride..][..stride];
+        for k in adr..adr + m.M_rownnz[i] as usize {
+            row[pair(m.M_colind[k])] = 1;
+        }
+    }
+    let mut e = 0;
+    while e < d.slot_nefc[0] as usize {
+        let colind = &d.efc_J_colind[e * nv..][..d.efc_J_rownnz[e] as usize];
+        for (k, &i) in colind.iter().enumerate() {
+            // once a pair of rows: for the one with more columns
+            if k + 1 == colind.len() || pair(colind[k + 1]) != pair(i) {
+                let row = &mut d.solver_touch[pair(i) * stride..][..stride];
+                for &j in &colind[..=k] {
+                    row[pair(j)] = 1;
+                }
+            }
+        }
+        e += d.solver_group[e] as usize;
+    }
+    for p in 0..npair {
+        let (row, rest) = d.solver_touch[p * stride..].split_at_mut(stride);
+        let list = &mut d.solver_tile[p * stride..][..stride];
+        let mut n = 0;
+        for q in p + 1..npair {
+            if row[q] != 0 {
+                n += 1;
+                list[n] = q as i32;
+            }
+        }
+        list[0] = n as i32;
+        for k in 1..=n {
+            let fill = &mut rest[(list[k] as usize - p - 1) * stride..][..stride];
+            for &q in &list[k + 1..=n] {
+                fill[q as usize] = 1;
+            }
+        }
+    }
+}
+
+// CPU only: as `tiles`.
+/// The columns of pair `p`: the higher, and the lower if there are two.
+#[inline(always)]
+fn columns(nv: usize, p: i32) -> (usize, Option<usize>) {
+    let high = nv - 1 - 2 * p as usize;
+    (high, high.checked_sub(1))
+}
+
 /// `solver_H = M + Jᵀ s″ J`, lower triangle. Rows count in the worlds that are `live`; the others' forces are found.
 #[inline(always)]
 pub(crate) fn hessian<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
-    let stride = m.size.nvpad;
-    for i in 0..m.size.nv {
+    let (nv, stride) = (m.size.nv, m.size.nvpad);
+    for i in 0..nv {
         let row = &mut d.solver_H[i * stride..][..=i];
-        row.fill(T::zero());
+        row[i.saturating_sub(1)] = T::zero();
+        let list = &d.solver_tile[(nv - 1 - i) / 2 * stride..];
+        for &q in &list[1..=list[0] as usize] {
+            let (high, low) = columns(nv, q);
+            row[high] = T::zero();
+            if let Some(low) = low {
+                row[low] = T::zero();
+            }
+        }
         let adr = m.M_rowadr[i] as usize;
         let end = adr + m.M_rownnz[i] as usize;
         for (a, j) in d.M[adr..end].iter().zip(&m.M_colind[adr..end]) {
@@ -199,55 +265,70 @@ fn sum_of<T: Real, const R: usize>(jac: &[&[T]; R], k: usize, x: &[T; R]) -> T {
 
 /// `H = Lᵀ D L` in place, from the last dof to the first: no entry fills in on a kinematic tree. The diagonal becomes `1/D`.
 ///
-/// Two rows are eliminated in one pass over each pair of rows above where they are not 0.
+/// Two rows are eliminated at once from each pair of rows above that they touch, tile by tile of [`tiles`].
 #[inline(always)]
-pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, stride: usize) {
-    for last in (0..nv).rev().step_by(2) {
-        let (above, row) = h.split_at_mut(last * stride);
-        let row = &mut row[..=last];
-        let inv = pivot_inverse(row[last]);
-        if last == 0 {
-            row[0] = inv;
+pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, stride: usize, tile: &[i32]) {
+    for p in 0..nv.div_ceil(2) {
+        let list = &tile[p * stride..][..stride];
+        let list = &list[1..=list[0] as usize];
+        let (last, next) = columns(nv, p as i32);
+        let inv = pivot_inverse(h[last * stride + last]);
+        let Some(next) = next else {
+            h[0] = inv;
             return;
-        }
-        let (above, next) = above.split_at_mut((last - 1) * stride);
-        let next = &mut next[..last];
-        let l = row[last - 1] * inv;
-        if !l.same(T::zero()).all() {
-            for (a, b) in next.iter_mut().zip(&*row) {
-                *a -= l * *b;
+        };
+        let (above, rows) = h.split_at_mut(next * stride);
+        let (b, c) = rows.split_at_mut(stride);
+        let (b, c) = (&mut c[..=last], &mut b[..=next]);
+        // the upper of the two rows loses what the lower one has of it
+        let l = b[next] * inv;
+        c[next] -= l * b[next];
+        for &q in list {
+            let (high, low) = columns(nv, q);
+            c[high] -= l * b[high];
+            if let Some(low) = low {
+                c[low] -= l * b[low];
             }
         }
-        let next_inv = pivot_inverse(next[last - 1]);
-        for (j, above) in (0..last - 1).step_by(2).zip(above.chunks_mut(2 * stride)) {
-            let (l, next_l) = (row[j] * inv, next[j] * next_inv);
-            let (upper, lower) = above.split_at_mut(stride);
-            let (upper, b, c) = (&mut upper[..=j], &row[..=j], &next[..=j]);
-            if j + 2 == last {
-                for k in 0..=j {
-                    upper[k] = upper[k] - l * b[k] - next_l * c[k];
-                }
+        let next_inv = pivot_inverse(c[next]);
+        for (k, &q) in list.iter().enumerate() {
+            let (high, low) = columns(nv, q);
+            let (l, next_l) = (b[high] * inv, c[high] * next_inv);
+            let Some(low) = low else {
+                above[0] = above[0] - l * b[0] - next_l * c[0];
                 break;
-            }
-            let (l2, next_l2) = (row[j + 1] * inv, next[j + 1] * next_inv);
+            };
+            let (l2, next_l2) = (b[low] * inv, c[low] * next_inv);
             let zero = |x: T| x.same(T::zero());
             if (zero(l) & zero(next_l) & zero(l2) & zero(next_l2)).all() {
                 continue;
             }
-            lower[j + 1] = lower[j + 1] - l2 * row[j + 1] - next_l2 * next[j + 1];
-            let lower = &mut lower[..=j];
-            for k in 0..=j {
-                upper[k] = upper[k] - l * b[k] - next_l * c[k];
-                lower[k] = lower[k] - l2 * b[k] - next_l2 * c[k];
+            let (lower, upper) = above[low * stride..].split_at_mut(stride);
+            let (upper, lower) = (&mut upper[..=high], &mut lower[..=low]);
+            upper[high] = upper[high] - l * b[high] - next_l * c[high];
+            upper[low] = upper[low] - l * b[low] - next_l * c[low];
+            lower[low] = lower[low] - l2 * b[low] - next_l2 * c[low];
+            for &q in &list[k + 1..] {
+                let (high, low) = columns(nv, q);
+                let (x, y) = (b[high], c[high]);
+                upper[high] = upper[high] - l * x - next_l * y;
+                lower[high] = lower[high] - l2 * x - next_l2 * y;
+                if let Some(low) = low {
+                    let (x, y) = (b[low], c[low]);
+                    upper[low] = upper[low] - l * x - next_l * y;
+                    lower[low] = lower[low] - l2 * x - next_l2 * y;
+                }
             }
         }
-        for b in &mut row[..last] {
-            *b *= inv;
+        b[next] = l;
+        for &q in list {
+            let (high, low) = columns(nv, q);
+            (b[high], c[high]) = (b[high] * inv, c[high] * next_inv);
+            if let Some(low) = low {
+                (b[low], c[low]) = (b[low] * inv, c[low] * next_inv);
+            }
         }
-        for b in &mut next[..last - 1] {
-            *b *= next_inv;
-        }
-        (row[last], next[last - 1]) = (inv, next_inv);
+        (b[last], c[next]) = (inv, next_inv);
     }
 }
 
@@ -260,34 +341,43 @@ fn pivot_inverse<T: Real>(pivot: T) -> T {
 
 /// `x = H⁻¹ x` from the factor, two rows in one pass.
 #[inline(always)]
-pub(crate) fn solve<T: Real>(h: &[T], stride: usize, x: &mut [T]) {
+pub(crate) fn solve<T: Real>(h: &[T], stride: usize, tile: &[i32], x: &mut [T]) {
     let nv = x.len();
-    for last in (1..nv).rev().step_by(2) {
-        let (row, next) = (&h[last * stride..][..last], &h[(last - 1) * stride..][..last - 1]);
-        let p = x[last];
-        let q = x[last - 1] - row[last - 1] * p;
-        x[last - 1] = q;
-        for ((a, b), c) in x[..last - 1].iter_mut().zip(row).zip(next) {
-            *a = *a - *b * p - *c * q;
+    for p in 0..nv / 2 {
+        let list = &tile[p * stride..][..stride];
+        let last = nv - 1 - 2 * p;
+        let (b, c) = (&h[last * stride..][..last], &h[(last - 1) * stride..][..last]);
+        let u = x[last];
+        let v = x[last - 1] - b[last - 1] * u;
+        x[last - 1] = v;
+        for &q in &list[1..=list[0] as usize] {
+            let (high, low) = columns(nv, q);
+            x[high] = x[high] - b[high] * u - c[high] * v;
+            if let Some(low) = low {
+                x[low] = x[low] - b[low] * u - c[low] * v;
+            }
         }
     }
-    for i in (0..nv).step_by(2) {
-        let row = &h[i * stride..][..=i];
-        let (before, here) = x.split_at_mut(i);
-        let mut p = here[0] * row[i];
-        if i + 1 == nv {
-            for (a, b) in before.iter().zip(row) {
-                p -= *a * *b;
+    for p in (0..nv.div_ceil(2)).rev() {
+        let list = &tile[p * stride..][..stride];
+        let (last, next) = columns(nv, p as i32);
+        let b = &h[last * stride..][..=last];
+        let mut u = x[last] * b[last];
+        let Some(next) = next else {
+            x[last] = u;
+            continue;
+        };
+        let c = &h[next * stride..][..=next];
+        let mut v = x[next] * c[next];
+        for &q in list[1..=list[0] as usize].iter().rev() {
+            let (high, low) = columns(nv, q);
+            if let Some(low) = low {
+                u -= x[low] * b[low];
+                v -= x[low] * c[low];
             }
-            here[0] = p;
-            return;
+            u -= x[high] * b[high];
+            v -= x[high] * c[high];
         }
-        let next = &h[(i + 1) * stride..][..i + 2];
-        let mut q = here[1] * next[i + 1];
-        for ((a, b), c) in before.iter().zip(row).zip(next) {
-            p -= *a * *b;
-            q -= *a * *c;
-        }
-        (here[0], here[1]) = (p, q - p * next[i]);
+        (x[last], x[next]) = (u - v * b[next], v);
     }
 }
