@@ -176,7 +176,7 @@ impl Golden {
         &array.data[start * cols..(start + counts[k] as usize) * cols]
     }
 
-    /// Sets `efc_J_rownnz` and `efc_J_colind`: the rows of one object share the union of their nonzeros.
+    /// Sets `efc_J_rownnz`, `efc_J_colind` and `efc_Jc`: the rows of one object share the union of their nonzeros.
     fn load_sparsity(&self, m: &Model<f64>, d: &mut Data<f64>, k: usize) {
         let (nv, nvpad) = (m.size.nv, m.size.nvpad);
         let (types, ids) = (self.ragged("out/efc_type", "out/nefc", k), self.ragged("out/efc_id", "out/nefc", k));
@@ -194,6 +194,7 @@ impl Golden {
             }
             start = rows.end;
         }
+        compact_rows(m, d);
     }
 
     /// Sets a world's field from the outputs of state `k`: so that a stage can start from MuJoCo's own inputs.
@@ -215,6 +216,16 @@ impl Golden {
             set(d, name, &[self.get(&key).data[k]]);
         } else {
             set(d, name, self.get(&key).row(k));
+        }
+    }
+}
+
+/// Copies the nonzeros of `efc_J` to where the stages on the CPU read them.
+pub fn compact_rows(m: &Model<f64>, d: &mut Data<f64>) {
+    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    for e in 0..m.size.njmax {
+        for n in 0..d.efc_J_rownnz[e].max(0) as usize {
+            d.efc_Jc[e * nvpad + n] = d.efc_J[e * nvpad + d.efc_J_colind[e * nv + n] as usize];
         }
     }
 }

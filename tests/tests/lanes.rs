@@ -1,11 +1,12 @@
 //! Lanes of worlds against the scalar: stage by stage, the numbers of each lane are exactly those of its world alone.
 
+use kiloworld_cpu::constraint_row::dense_rows;
 use kiloworld_cpu::lanes::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
 use kiloworld_cpu::lanes::{F32x8, F32x16, F64x4, F64x8};
 use kiloworld_cpu::{Compiled, Ints, Real, Scalar, World, run};
 use kiloworld_layout::consts::{integrator, solver};
-use kiloworld_layout::{Data, Field, Model};
+use kiloworld_layout::{Data, Field, Model, Stage};
 use kiloworld_sim::step;
 use kiloworld_tests::golden::Golden;
 use kiloworld_tests::models;
@@ -27,8 +28,7 @@ fn lanes_model<T: Real>(m: &Model<f64>) -> Model<T> {
 /// Worlds side by side.
 fn pack<T: Real>(m: &Model<T>, worlds: &[World<T::One>]) -> World<T> {
     let mut d: World<T> = Data::filled(&m.size, T::zero(), T::Int::default());
-    for field in Field::TABLE.iter().filter(|f| f.stage == kiloworld_layout::Stage::Load || f.name == "qacc_warmstart")
-    {
+    for field in Field::TABLE.iter().filter(|f| f.stage == Stage::Load || f.name == "qacc_warmstart") {
         copy_in(&mut d, field.field, worlds);
     }
     for field in [Field::time, Field::qpos, Field::qpos_lo, Field::qvel, Field::act] {
@@ -139,6 +139,9 @@ fn follow<T: Compiled>(name: &str, edit: impl Fn(&mut Model<f64>), fault: impl F
         for k in 0..STEPS {
             for call in step::step(&m.opt) {
                 run(call, &m, &mut d);
+                if call.stage == Stage::Constraint {
+                    dense_rows(&m, &mut d);
+                }
                 fault(&mut d);
                 let fields: Vec<Field> = written(call.stage).into_iter().filter(|&f| !is_internal(f)).collect();
                 for (l, world) in worlds.iter_mut().enumerate() {

@@ -158,6 +158,7 @@ fn problem_of(shape: &Shape, rng: &mut Random) -> (Model<f64>, Data<f64>) {
     for e in 0..nefc {
         d.efc_R[e] = 1.0 / d.efc_D[e];
     }
+    kiloworld_tests::golden::compact_rows(&m, &mut d);
     (m, d)
 }
 
@@ -286,6 +287,7 @@ fn without(full: &Data<f64>, m: &Model<f64>, gone: &[usize]) -> (Data<f64>, Vec<
         columns.resize(nv, -1);
         d.efc_J_colind[to * nv..][..nv].copy_from_slice(&columns);
     }
+    kiloworld_tests::golden::compact_rows(m, &mut d);
     (d, left)
 }
 
@@ -330,6 +332,7 @@ fn lanes_agree<T: Compiled>(seed: u64, elliptic: bool, change: impl Fn(&mut Mode
                 }
             }
         }
+        kiloworld_tests::golden::compact_rows(&m, &mut full);
         // sometimes all
         let (dry, most) = (full.ne[0]..full.ne[0] + full.nf[0], 1 + 4 * rng.below(2));
         let gone: Vec<usize> =

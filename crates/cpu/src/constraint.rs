@@ -137,6 +137,10 @@ pub fn constraint<T: Real>(m: &Model<T>, d: &mut World<T>) {
     // kernels of their own on the device
     constraint_equality(m, d);
     constraint_contact(m, d);
+    // nobody looks at a world in a lane
+    if T::LANES == 1 {
+        dense_rows(m, d);
+    }
 }
 
 /// The worlds that equality `e` holds in, and the number of its rows.

@@ -127,12 +127,12 @@ fn contact_jac<T: Real>(m: &Model<T>, d: &mut World<T>, on: T::Mask, c: usize, r
         if pyramid {
             for k in 1..dim {
                 let tangent = mu[k - 1] * (if k < 3 { jp[k] } else { jr[k - 3] });
-                d.efc_J[(r0 + 2 * k - 2) * nvpad + i] = jp[0] + tangent;
-                d.efc_J[(r0 + 2 * k - 1) * nvpad + i] = jp[0] - tangent;
+                d.efc_Jc[(r0 + 2 * k - 2) * nvpad + n] = jp[0] + tangent;
+                d.efc_Jc[(r0 + 2 * k - 1) * nvpad + n] = jp[0] - tangent;
             }
         } else {
             for k in 0..dim {
-                d.efc_J[(r0 + k) * nvpad + i] = if k < 3 { jp[k] } else { jr[k - 3] };
+                d.efc_Jc[(r0 + k) * nvpad + n] = if k < 3 { jp[k] } else { jr[k - 3] };
             }
         }
     }

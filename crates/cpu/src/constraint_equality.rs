@@ -112,12 +112,12 @@ fn body_equality_rows<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usi
         n -= 1;
         d.efc_J_colind[r0 * nv + n] = index(i);
         for k in 0..3 {
-            d.efc_J[(r0 + k) * nvpad + i] = where_on(on, jp[k]);
+            d.efc_Jc[(r0 + k) * nvpad + n] = where_on(on, jp[k]);
         }
         if weld {
             let q = half_relative(g1, g2, Quat::new(T::zero(), jr[0], jr[1], jr[2])) * scale;
             for k in 0..3 {
-                d.efc_J[(r0 + 3 + k) * nvpad + i] = where_on(on, q[k]);
+                d.efc_Jc[(r0 + 3 + k) * nvpad + n] = where_on(on, q[k]);
             }
         }
     }

@@ -193,13 +193,10 @@ pub fn st_scalar_row<T: Real>(
     st_regularizer(d, on, r, regularizer(imp.0, diag), imp.0);
 }
 
-/// Sets rows of the Jacobian to zero: `nrow` from `r0` on, of one object, with room for `n` nonzeros each.
+/// Starts rows of the Jacobian: `nrow` from `r0` on, of one object, with room for `n` nonzeros each.
 #[inline(always)]
 pub fn zero_rows<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow: usize, n: usize) {
-    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
-    for x in &mut d.efc_J[r0 * nvpad..(r0 + nrow) * nvpad] {
-        *x = T::zero();
-    }
+    let nv = m.size.nv;
     d.efc_J_rownnz[r0..r0 + nrow].fill(index(n));
     d.efc_J_colind[r0 * nv + n..(r0 + 1) * nv].fill(-1);
 }
@@ -235,9 +232,9 @@ pub fn limit_stiffness<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow:
     let mut moved = T::zero();
     for r in r0..r0 + nrow {
         let mut inverse = T::zero();
-        for i in 0..m.size.nv {
-            let j = d.efc_J[r * m.size.nvpad + i];
-            inverse += j * j * m.dof_invweight0[i];
+        for n in 0..id(d.efc_J_rownnz[r]) {
+            let j = d.efc_Jc[r * m.size.nvpad + n];
+            inverse += j * j * m.dof_invweight0[id(d.efc_J_colind[r * m.size.nv + n])];
         }
         moved = moved.max(inverse);
         factor = factor.max(inverse * T::r(STIFFEST) / d.efc_R[r]);
@@ -250,12 +247,26 @@ pub fn limit_stiffness<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow:
     }
 }
 
+// CPU only: a kernel has no other J.
+/// Writes the rows of J out in full, for whoever looks at a world; the stages need their nonzeros only.
+#[inline(always)]
+pub fn dense_rows<T: Real>(m: &Model<T>, d: &mut World<T>) {
+    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    for r in 0..id(d.slot_nefc[0]) {
+        let row = &mut d.efc_J[r * nvpad..][..nvpad];
+        row.fill(T::zero());
+        for n in 0..id(d.efc_J_rownnz[r]) {
+            row[id(d.efc_J_colind[r * nv + n])] = d.efc_Jc[r * nvpad + n];
+        }
+    }
+}
+
 // CPU only: lists of columns.
 /// Adds a nonzero to row `r` of the worlds `on`; columns come in ascending order.
 #[inline(always)]
 pub fn push_nonzero<T: Real>(m: &Model<T>, d: &mut World<T>, on: T::Mask, r: usize, col: usize, value: T) {
     let n = id(d.efc_J_rownnz[r]);
-    d.efc_J[r * m.size.nvpad + col] = where_on(on, value);
+    d.efc_Jc[r * m.size.nvpad + n] = where_on(on, value);
     d.efc_J_colind[r * m.size.nv + n] = index(col);
     d.efc_J_rownnz[r] = index(n + 1);
 }

@@ -4,7 +4,7 @@
 //! The dual cost is `½ fᵀ (A + R) f + fᵀ (J qacc_smooth - aref)` with `A = J M⁻¹ Jᵀ`. `A` is not formed: `qacc` follows the
 //! forces (`qacc = qacc_smooth + M⁻¹ Jᵀ f`), so a row's residual is `J qacc - aref + R f` and costs one row of J.
 
-use crate::rows::{choice, dot, rows_mul_t};
+use crate::rows::{choice, rows_mul_t};
 use crate::solver_matrix::solve_m;
 use crate::{Ints, Mask, Real, Scalar, World};
 use kiloworld_layout::Model;
@@ -17,7 +17,10 @@ pub(crate) fn dual_init<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let nefc = d.slot_nefc[0] as usize;
     for e in 0..nefc {
         let row = &mut d.efc_Y[e * stride..][..stride];
-        row.copy_from_slice(&d.efc_J[e * stride..][..stride]);
+        row.fill(T::zero());
+        for k in 0..d.efc_J_rownnz[e] as usize {
+            row[d.efc_J_colind[e * nv + k] as usize] = d.efc_Jc[e * stride + k];
+        }
         solve_m(m, &d.qLD, &d.qLDiagInv, &mut row[..nv]);
     }
     let mut e = 0;
@@ -25,7 +28,7 @@ pub(crate) fn dual_init<T: Real>(m: &Model<T>, d: &mut World<T>) {
         let n = block_size(d, e);
         for r in e..e + n {
             for c in 0..n {
-                d.efc_A[6 * r + c] = dot(&d.efc_J[r * stride..][..stride], &d.efc_Y[(e + c) * stride..][..stride]);
+                d.efc_A[6 * r + c] = row_mul(m, d, r, &d.efc_Y[(e + c) * stride..][..stride]);
             }
         }
         e += n;
@@ -45,8 +48,19 @@ pub(crate) fn block_size<T: Real>(d: &World<T>, e: usize) -> usize {
 /// `J qacc - aref` of a row: its residual without the regularizer.
 #[inline(always)]
 pub(crate) fn dual_residual<T: Real>(m: &Model<T>, d: &World<T>, e: usize) -> T {
-    let stride = m.size.nvpad;
-    dot(&d.efc_J[e * stride..][..m.size.nv], &d.qacc) - d.efc_aref[e]
+    row_mul(m, d, e, &d.qacc) - d.efc_aref[e]
+}
+
+// CPU only: rows are dense on the GPU.
+/// Row `e` of J times a vector over dofs.
+#[inline(always)]
+fn row_mul<T: Real>(m: &Model<T>, d: &World<T>, e: usize, x: &[T]) -> T {
+    let nnz = d.efc_J_rownnz[e] as usize;
+    let mut sum = T::zero();
+    for (c, j) in d.efc_Jc[e * m.size.nvpad..][..nnz].iter().zip(&d.efc_J_colind[e * m.size.nv..]) {
+        sum += *c * x[*j as usize];
+    }
+    sum
 }
 
 /// Sets a row's force and lets `qacc` follow, in the worlds of the mask.

@@ -8,7 +8,7 @@ use crate::dual::{
     block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_forces,
 };
 use crate::pgs::friction_terms;
-use crate::rows::rows_compact;
+use crate::rows::rows_group;
 use crate::solver::{count, scale};
 use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
@@ -22,7 +22,7 @@ pub fn noslip<T: Real>(m: &Model<T>, d: &mut World<T>) {
     if m.opt.noslip_iterations <= 0 || d.slot_nefc[0] == 0 {
         return;
     }
-    rows_compact(m, d);
+    rows_group(d);
     dual_init(m, d);
     dual_qacc(m, d);
     let mut live = has_rows(d);

@@ -3,7 +3,7 @@
 use crate::dual::{
     block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_forces,
 };
-use crate::rows::{rows_compact, rows_force, rows_mul};
+use crate::rows::{rows_force, rows_group, rows_mul};
 use crate::solver::{count, scale};
 use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
@@ -13,7 +13,7 @@ use kiloworld_layout::consts::{MINVAL, cnstr, disable};
 /// The stage `solver` by PGS.
 #[inline(always)]
 pub fn pgs<T: Real>(m: &Model<T>, d: &mut World<T>) {
-    rows_compact(m, d);
+    rows_group(d);
     dual_init(m, d);
     pgs_start(m, d);
     d.solver_niter[0] = T::Int::splat(0);

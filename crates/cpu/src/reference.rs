@@ -26,7 +26,7 @@ fn reference_row<T: Real>(m: &Model<T>, d: &mut World<T>, r: usize) {
     let mut vel = T::zero();
     for n in 0..id(d.efc_J_rownnz[r]) {
         let i = id(d.efc_J_colind[r * m.size.nv + n]);
-        vel += d.efc_J[r * m.size.nvpad + i] * d.qvel[i];
+        vel += d.efc_Jc[r * m.size.nvpad + n] * d.qvel[i];
     }
     d.efc_vel[r] = vel;
     let (k, b, imp) = (d.efc_KBIP[4 * r], d.efc_KBIP[4 * r + 1], d.efc_KBIP[4 * r + 2]);

@@ -1,7 +1,7 @@
 //! Constraint rows as the solver uses them: products with J, forces and zones of the cost. Twin: `shaders/rows.wgsl`.
 //!
 //! A group is the run of rows of one object (a contact, an equality constraint, a joint limit …). Its rows have the same
-//! columns, so their nonzeros are kept side by side in `solver_Jc`. Rows of a group are taken up to four at a time, by their
+//! columns, so their nonzeros are kept side by side in `efc_Jc`. Rows of a group are taken up to four at a time, by their
 //! place in the group, and products with J run along ascending columns: a row or a column of zeros, which another world of
 //! the register may have put there, changes no bit.
 
@@ -30,21 +30,14 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
 }
 
 // CPU only: the GPU reads rows of J whole.
-/// Finds the groups and copies the nonzeros of their rows to `solver_Jc`.
+/// Finds the groups.
 #[inline(always)]
-pub(crate) fn rows_compact<T: Real>(m: &Model<T>, d: &mut World<T>) {
-    let (nv, stride) = (m.size.nv, m.size.nvpad);
+pub(crate) fn rows_group<T: Real>(d: &mut World<T>) {
     let nefc = d.slot_nefc[0] as usize;
     let mut first = 0;
     while first < nefc {
-        let nnz = d.efc_J_rownnz[first] as usize;
-        let colind = &d.efc_J_colind[first * nv..][..nnz];
-        let mut e = first;
+        let mut e = first + 1;
         while e < nefc && d.efc_type[e] == d.efc_type[first] && d.efc_id[e] == d.efc_id[first] {
-            let (from, to) = (&d.efc_J[e * stride..][..stride], &mut d.solver_Jc[e * stride..][..stride]);
-            for k in 0..nnz {
-                to[k] = from[colind[k] as usize];
-            }
             e += 1;
         }
         d.solver_group[first] = (e - first) as i32;
@@ -63,7 +56,7 @@ pub(crate) fn rows_mul<T: Real>(m: &Model<T>, d: &mut World<T>) {
         let last = first + d.solver_group[first] as usize;
         let colind = &d.efc_J_colind[first * nv..][..nnz];
         for e in (first..last).step_by(4) {
-            let (jac, out) = (&d.solver_Jc[e * stride..], &mut d.efc_Jv[e..last]);
+            let (jac, out) = (&d.efc_Jc[e * stride..], &mut d.efc_Jv[e..last]);
             match last - e {
                 1 => some_rows_mul::<T, 1>(jac, stride, colind, &d.solver_search, out),
                 2 => some_rows_mul::<T, 2>(jac, stride, colind, &d.solver_search, out),
@@ -247,7 +240,7 @@ pub(crate) fn rows_mul_t<T: Real>(m: &Model<T>, d: &mut World<T>) {
         let last = first + d.solver_group[first] as usize;
         let colind = &d.efc_J_colind[first * nv..][..nnz];
         for e in (first..last).step_by(4) {
-            let (jac, force, out) = (&d.solver_Jc[e * stride..], &d.efc_force[e..last], &mut d.qfrc_constraint);
+            let (jac, force, out) = (&d.efc_Jc[e * stride..], &d.efc_force[e..last], &mut d.qfrc_constraint);
             match last - e {
                 1 => some_rows_mul_t::<T, 1>(jac, stride, colind, force, out),
                 2 => some_rows_mul_t::<T, 2>(jac, stride, colind, force, out),

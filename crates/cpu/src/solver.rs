@@ -9,7 +9,7 @@
 //! `M (x - qacc_smooth)` for the same reason.
 
 use crate::linesearch::linesearch;
-use crate::rows::{dot, rows_compact, rows_force, rows_mul, rows_start, rows_state};
+use crate::rows::{dot, rows_force, rows_group, rows_mul, rows_start, rows_state};
 use crate::solver_matrix::{factor, hessian, mul_m, solve, solve_m, tiles};
 use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
@@ -53,7 +53,7 @@ pub fn solver<T: Real>(m: &Model<T>, d: &mut World<T>) {
 pub fn solver_init<T: Real>(m: &Model<T>, d: &mut World<T>) {
     d.solver_niter[0] = T::Int::splat(0);
     d.solver_scalar.fill(T::zero());
-    rows_compact(m, d);
+    rows_group(d);
     if d.slot_nefc[0] == 0 {
         d.qacc.copy_from_slice(&d.qacc_smooth);
         d.qfrc_constraint.fill(T::zero());

@@ -205,7 +205,7 @@ fn hessian_add<T: Real, const R: usize>(
     let stride = m.size.nvpad;
     let nnz = d.efc_J_rownnz[first] as usize;
     let colind = &d.efc_J_colind[first * m.size.nv..][..nnz];
-    let jac: [&[T]; R] = core::array::from_fn(|r| &d.solver_Jc[(e + r) * stride..][..nnz]);
+    let jac: [&[T]; R] = core::array::from_fn(|r| &d.efc_Jc[(e + r) * stride..][..nnz]);
     // two rows of H in one pass along the rows of J
     for i in (1..nnz).step_by(2) {
         let (p, q) = (weighted(&jac, i - 1, weight, block), weighted(&jac, i, weight, block));

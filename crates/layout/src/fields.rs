@@ -640,7 +640,7 @@ fields! {
         slot_nefc: Scratch [1] i32 Constraint "" "row slots in use: all";
         efc_J_rownnz: Scratch [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
         efc_J_colind: Scratch [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last; rows of one object share one list";
-        solver_Jc: Scratch [njmax, nvpad] T Solver "1, m" "the nonzeros of efc_J, row by row";
+        efc_Jc: Scratch [njmax, nvpad] T Constraint "1, m" "the nonzeros of efc_J, row by row: what the stages on the CPU read";
         solver_D: Scratch [njmax] T Solver "kg" "what a row weighs in the Hessian: efc_D in its quadratic zone, else 0";
         solver_x: Scratch [nvpad] T Solver "" "a vector over dofs, gathered for one group of rows";
         solver_touch: Scratch [nvpad, nvpad] i32 Solver "" "pairs of rows of solver_H, from the last up: 1 where the row's pair can have entries in the column's";
