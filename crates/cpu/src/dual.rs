@@ -258,7 +258,7 @@ pub(crate) fn dual_state<T: Real>(d: &mut World<T>) {
 /// Everything that follows from the forces: `qfrc_constraint`, `qacc`, `efc_state`.
 #[inline(always)]
 pub(crate) fn dual_finish<T: Real>(m: &Model<T>, d: &mut World<T>) {
-    rows_mul_t(m, d);
+    rows_mul_t(m, d, T::Mask::splat(true));
     dual_qacc(m, d);
     dual_state(d);
 }

@@ -70,9 +70,12 @@ fn line_derivative<T: Real>(d: &World<T>, step: T) -> (T, T) {
         p += force * jv[e];
         h += T::select(negative | positive, T::zero(), stiffness[e] * jv[e] * jv[e]);
     }
+    // rows that no live world has do not change
     let mut e = ne + nf;
     while e < nefc {
-        if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
+        if d.solver_live[e] == 0 {
+            e += 1;
+        } else if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
             let cone = Cone::new(d, e);
             let v = cone.load(jv, e);
             let mut x = cone.load(jar, e);

@@ -41,7 +41,7 @@ fn pgs_start<T: Real>(m: &Model<T>, d: &mut World<T>) {
         for e in 0..nefc {
             d.efc_Jaref[e] = d.efc_Jv[e] - d.efc_aref[e];
         }
-        rows_force(m, d);
+        rows_force(m, d, T::Mask::splat(true));
         dual_qacc(m, d);
         for i in 0..m.size.nv {
             d.solver_search[i] = d.qacc[i] + d.qacc_smooth[i];

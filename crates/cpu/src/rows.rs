@@ -43,9 +43,27 @@ pub(crate) fn rows_group<T: Real>(d: &mut World<T>) {
         d.solver_group[first] = (e - first) as i32;
         first = e;
     }
+    d.solver_live[..nefc].fill(1);
 }
 
-/// `efc_Jv = J solver_search`
+// CPU only: a world has its own rows on the GPU.
+/// Finds the rows that some world of the mask has: the others need no work.
+#[inline(always)]
+pub(crate) fn rows_live<T: Real>(d: &mut World<T>, live: T::Mask) {
+    let mut first = 0;
+    while first < d.slot_nefc[0] as usize {
+        let last = first + d.solver_group[first] as usize;
+        let mut weight = T::zero();
+        for e in first..last {
+            weight += d.efc_D[e];
+        }
+        let any = (live & !weight.same(T::zero())).any();
+        d.solver_live[first..last].fill(i32::from(any));
+        first = last;
+    }
+}
+
+/// `efc_Jv = J solver_search`, of the rows that are live.
 #[inline(always)]
 pub(crate) fn rows_mul<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let (nv, stride) = (m.size.nv, m.size.nvpad);
@@ -54,6 +72,10 @@ pub(crate) fn rows_mul<T: Real>(m: &Model<T>, d: &mut World<T>) {
     while first < nefc {
         let nnz = d.efc_J_rownnz[first] as usize;
         let last = first + d.solver_group[first] as usize;
+        if d.solver_live[first] == 0 {
+            first = last;
+            continue;
+        }
         let colind = &d.efc_J_colind[first * nv..][..nnz];
         for e in (first..last).step_by(4) {
             let (jac, out) = (&d.efc_Jc[e * stride..], &mut d.efc_Jv[e..last]);
@@ -152,9 +174,9 @@ fn rows_cost<T: Real>(d: &World<T>) -> T {
     cost
 }
 
-/// `efc_force`, `solver_D` and `qfrc_constraint = Jᵀ efc_force` from `efc_Jaref`.
+/// `efc_force`, `solver_D` and `qfrc_constraint = Jᵀ efc_force` from `efc_Jaref`, where something is `live`.
 #[inline(always)]
-pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>) {
+pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     let (ne, nf, nefc) = (d.slot_ne[0] as usize, d.slot_nf[0] as usize, d.slot_nefc[0] as usize);
     for e in 0..ne {
         d.efc_force[e] = -d.efc_D[e] * d.efc_Jaref[e];
@@ -169,7 +191,9 @@ pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>) {
     }
     let mut e = ne + nf;
     while e < nefc {
-        if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
+        if d.solver_live[e] == 0 {
+            e += 1;
+        } else if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
             let cone = Cone::new(d, e);
             let force = cone_force(&cone, &cone.load(&d.efc_Jaref, e));
             d.efc_force[e..e + cone.dim].copy_from_slice(&force[..cone.dim]);
@@ -183,7 +207,7 @@ pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>) {
             e += 1;
         }
     }
-    rows_mul_t(m, d);
+    rows_mul_t(m, d, live);
 }
 
 // CPU only: `row_force` has it at hand on the GPU.
@@ -228,19 +252,23 @@ pub(crate) fn choice<T: Real>(first: T::Mask, second: T::Mask, of: [i32; 3]) -> 
     out
 }
 
-/// `qfrc_constraint = Jᵀ efc_force`
+/// `qfrc_constraint = Jᵀ efc_force` in the worlds that are `live`, from the rows that are.
 #[inline(always)]
-pub(crate) fn rows_mul_t<T: Real>(m: &Model<T>, d: &mut World<T>) {
+pub(crate) fn rows_mul_t<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     let (nv, stride) = (m.size.nv, m.size.nvpad);
     let nefc = d.slot_nefc[0] as usize;
-    d.qfrc_constraint.fill(T::zero());
+    d.solver_x.fill(T::zero());
     let mut first = 0;
     while first < nefc {
         let nnz = d.efc_J_rownnz[first] as usize;
         let last = first + d.solver_group[first] as usize;
+        if d.solver_live[first] == 0 {
+            first = last;
+            continue;
+        }
         let colind = &d.efc_J_colind[first * nv..][..nnz];
         for e in (first..last).step_by(4) {
-            let (jac, force, out) = (&d.efc_Jc[e * stride..], &d.efc_force[e..last], &mut d.qfrc_constraint);
+            let (jac, force, out) = (&d.efc_Jc[e * stride..], &d.efc_force[e..last], &mut d.solver_x);
             match last - e {
                 1 => some_rows_mul_t::<T, 1>(jac, stride, colind, force, out),
                 2 => some_rows_mul_t::<T, 2>(jac, stride, colind, force, out),
@@ -249,6 +277,9 @@ pub(crate) fn rows_mul_t<T: Real>(m: &Model<T>, d: &mut World<T>) {
             }
         }
         first = last;
+    }
+    for (f, x) in d.qfrc_constraint.iter_mut().zip(&d.solver_x) {
+        *f = T::select(live, *x, *f);
     }
 }
 

@@ -9,7 +9,7 @@
 //! `M (x - qacc_smooth)` for the same reason.
 
 use crate::linesearch::linesearch;
-use crate::rows::{dot, rows_force, rows_group, rows_mul, rows_start, rows_state};
+use crate::rows::{dot, rows_force, rows_group, rows_live, rows_mul, rows_start, rows_state};
 use crate::solver_matrix::{factor, hessian, mul_m, solve, solve_m, tiles};
 use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
@@ -65,7 +65,7 @@ pub fn solver_init<T: Real>(m: &Model<T>, d: &mut World<T>) {
     tiles(m, d);
     let warm = rows_start(m, d, m.opt.disableflags & disable::WARMSTART == 0);
     d.solver_scalar[FLOOR] = rounding_floor(d);
-    rows_force(m, d);
+    rows_force(m, d, T::Mask::splat(true));
     gradient(d);
     // a world without rows has nothing to do
     for l in 0..T::LANES {
@@ -112,6 +112,7 @@ pub(crate) fn count<T: Real>(niter: &mut T::Int, mask: T::Mask) {
 #[inline(always)]
 pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let live = !done(d);
+    rows_live(d, live);
     hessian(m, d, live);
     factor(&mut d.solver_H, m.size.nv, m.size.nvpad, &d.solver_tile);
     for (s, g) in d.solver_search.iter_mut().zip(&d.solver_grad) {
@@ -139,8 +140,12 @@ pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let nefc = d.slot_nefc[0] as usize;
     add_scaled(&mut d.qacc, step, &d.solver_search);
     add_scaled(&mut d.solver_Ma, step, &d.solver_Mv);
-    add_scaled(&mut d.efc_Jaref[..nefc], step, &d.efc_Jv);
-    rows_force(m, d);
+    for e in 0..nefc {
+        if d.solver_live[e] != 0 {
+            d.efc_Jaref[e] += step * d.efc_Jv[e];
+        }
+    }
+    rows_force(m, d, live);
     gradient(d);
     count::<T>(&mut d.solver_niter[0], live);
 

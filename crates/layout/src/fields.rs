@@ -642,9 +642,10 @@ fields! {
         efc_J_colind: Scratch [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last; rows of one object share one list";
         efc_Jc: Scratch [njmax, nvpad] T Constraint "1, m" "the nonzeros of efc_J, row by row: what the stages on the CPU read";
         solver_D: Scratch [njmax] T Solver "kg" "what a row weighs in the Hessian: efc_D in its quadratic zone, else 0";
-        solver_x: Scratch [nvpad] T Solver "" "a vector over dofs, gathered for one group of rows";
+        solver_x: Scratch [nv] T Solver "N, N m" "a sum over rows of J";
         solver_touch: Scratch [nvpad, nvpad] i32 Solver "" "pairs of rows of solver_H, from the last up: 1 where the row's pair can have entries in the column's";
         solver_tile: Scratch [nvpad, nvpad] i32 Solver "" "the same as lists: how many pairs of columns before the row's own, then which";
+        solver_live: Scratch [njmax] i32 Solver "" "1: a row of some world that has not converged";
         solver_group: Scratch [njmax] i32 Solver "" "number of rows of the object whose first row this is";
 
         // Status
