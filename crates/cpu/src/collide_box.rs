@@ -11,7 +11,7 @@ const CLEARLY: f64 = 0.95;
 
 /// Two boxes: up to eight contacts of a face, or one where two edges cross.
 #[inline(always)]
-pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
+pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
     let (zero, one) = (T::zero(), T::one());
     let q = p.m1.transpose() * p.m2;
     let r1 = p.m1.transpose() * p.r;
@@ -29,7 +29,7 @@ pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
             s2[j] + q[(0, j)].abs() * s1[0] + q[(1, j)].abs() * s1[1] + q[(2, j)].abs() * s1[2] - r2[j].abs()
         };
         if overlap < -margin {
-            return ContactSet::new();
+            return;
         }
         if overlap < face_depth {
             face_depth = overlap;
@@ -65,7 +65,7 @@ pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
         let centre = axis.dot(&r1);
         let overlap = reach1 + reach2 - centre.abs();
         if overlap < -margin {
-            return ContactSet::new();
+            return;
         }
         if overlap < edge_depth {
             edge_depth = overlap;
@@ -77,11 +77,11 @@ pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
     let bound = if face_depth > zero { face_depth * T::r(CLEARLY) } else { face_depth / T::r(CLEARLY) };
     let use_edge = edge < 9 && edge_depth < if aligned { bound } else { face_depth };
     if use_edge {
-        edge_contact(p, &q, r1, edge / 3, edge % 3, edge_normal, edge_depth)
+        edge_contact(p, &q, r1, edge / 3, edge % 3, edge_normal, edge_depth, out);
     } else if face < 3 {
-        face_contacts(&p.m1, s1, s2, &q, r1, face, one, Vec3::zeros(), margin)
+        face_contacts(&p.m1, s1, s2, &q, r1, face, one, Vec3::zeros(), margin, out);
     } else {
-        face_contacts(&p.m2, s2, s1, &q.transpose(), -r2, face - 3, -one, p.r, margin)
+        face_contacts(&p.m2, s2, s1, &q.transpose(), -r2, face - 3, -one, p.r, margin, out);
     }
 }
 
@@ -102,7 +102,8 @@ fn edge_contact<T: Scalar>(
     j: usize,
     normal: Vec3<T>,
     depth: T,
-) -> ContactSet<T> {
+    out: &mut ContactSet<T>,
+) {
     let sign = |x: T| if x < T::zero() { -T::one() } else { T::one() };
     let other = q.transpose() * normal;
     let mut a = Vec3::zeros();
@@ -129,9 +130,7 @@ fn edge_contact<T: Scalar>(
         t = (c * u + w1).max(-h1).min(h1);
     }
     a[i] = t;
-    let mut out = ContactSet::new();
     out.push(true, -depth, p.m1 * ((a + b + along * u) * T::r(0.5)), p.m1 * normal);
-    out
 }
 
 /// The other box's face that looks at face `axis` of the reference box (half sizes `s`), clipped by that face's sides; `q`
@@ -147,7 +146,8 @@ fn face_contacts<T: Scalar>(
     flip: T,
     origin: Vec3<T>,
     margin: T,
-) -> ContactSet<T> {
+    out: &mut ContactSet<T>,
+) {
     let (zero, one) = (T::zero(), T::one());
     let up = if r[axis] < zero { -one } else { one };
     // the face of the other box that looks back most directly
@@ -191,7 +191,6 @@ fn face_contacts<T: Scalar>(
         poly = kept;
         n = count;
     }
-    let mut out = ContactSet::new();
     let normal: Vec3<T> = m.column(axis);
     let normal = normal * up;
     for x in &poly[..n] {
@@ -200,5 +199,4 @@ fn face_contacts<T: Scalar>(
             out.push(true, dist, origin + *m * *x - normal * (dist * T::r(0.5)), normal * flip);
         }
     }
-    out
 }

@@ -11,8 +11,7 @@ const PARALLEL_CAPSULES: f64 = 1e-8;
 
 /// Two capsules: the nearest balls; two contacts, at the ends of the common part, where the axes are parallel.
 #[inline(always)]
-pub fn collide_capsule_capsule<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
+pub fn collide_capsule_capsule<T: Real>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
     let a1: Vec3<T> = p.m1.column(2);
     let a2: Vec3<T> = p.m2.column(2);
     let (h1, h2) = (p.s1[1], p.s2[1]);
@@ -21,10 +20,10 @@ pub fn collide_capsule_capsule<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T>
     if skew.any() {
         let near = nearest_on_segments(Vec3::zeros(), a1 * h1, p.r, a2 * h2);
         let (c1, c2) = (a1 * (h1 * near.t), p.r + a2 * (h2 * near.q));
-        sphere_sphere(&mut out, skew, c1, p.s1[0], &p.m1, c2, p.s2[0], &p.m2, margin);
+        sphere_sphere(out, skew, c1, p.s1[0], &p.m1, c2, p.s2[0], &p.m2, margin);
     }
     if skew.all() {
-        return out;
+        return;
     }
     for side in [-T::one(), T::one()] {
         // the end of either capsule that comes first from the middle, and the other's ball nearest to it
@@ -35,9 +34,8 @@ pub fn collide_capsule_capsule<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T>
         let second = (along * side).lt(h1);
         let c1 = Vec3::select(second, a1 * along.max(-h1).min(h1), end1);
         let c2 = Vec3::select(second, end2, p.r + a2 * (end1 - p.r).dot(&a2).max(-h2).min(h2));
-        sphere_sphere(&mut out, !skew, c1, p.s1[0], &p.m1, c2, p.s2[0], &p.m2, margin);
+        sphere_sphere(out, !skew, c1, p.s1[0], &p.m1, c2, p.s2[0], &p.m2, margin);
     }
-    out
 }
 
 /// The nearest points of two segments, as parameters in -1 … 1.
@@ -83,16 +81,14 @@ fn parallel_sin2<T: Real>() -> T {
 /// A capsule and a box: the capsule's ball nearest to the box and, where the capsule lies along a face or an edge, the ball
 /// where it leaves that face or edge.
 #[inline(always)]
-pub fn collide_capsule_box<T: Scalar>(p: &Pose<T>, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
+pub fn collide_capsule_box<T: Scalar>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
     let axis: Vec3<T> = p.m1.column(2) * p.s1[1];
     let to_box = p.m2.transpose();
     let (t1, t2) = capsule_box_points(to_box * -p.r, to_box * axis, p.s2);
-    ball_box(&mut out, axis * t1, p.s1[0], p, margin);
+    ball_box(out, axis * t1, p.s1[0], p, margin);
     if t2 >= -T::one() {
-        ball_box(&mut out, axis * t2, p.s1[0], p, margin);
+        ball_box(out, axis * t2, p.s1[0], p, margin);
     }
-    out
 }
 
 /// Where the segment c ± a touches the box of half sizes s: parameters of the first and second ball; -2: no second.

@@ -6,29 +6,24 @@ use crate::math::Vec3;
 
 /// A sphere on a plane: one contact.
 #[inline(always)]
-pub fn collide_plane_sphere<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
-    plane_ball(&mut out, p.m1.column(2), p.r, p.s2[0], margin);
-    out
+pub fn collide_plane_sphere<T: Real>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
+    plane_ball(out, p.m1.column(2), p.r, p.s2[0], margin);
 }
 
 /// A capsule on a plane: its two ends, the one along its axis first. The first tangent follows the axis.
 #[inline(always)]
-pub fn collide_plane_capsule<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
+pub fn collide_plane_capsule<T: Real>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
     let normal: Vec3<T> = p.m1.column(2);
     let axis: Vec3<T> = p.m2.column(2);
     let half = axis * p.s2[1];
-    plane_ball(&mut out, normal, p.r + half, p.s2[0], margin);
-    plane_ball(&mut out, normal, p.r - half, p.s2[0], margin);
+    plane_ball(out, normal, p.r + half, p.s2[0], margin);
+    plane_ball(out, normal, p.r - half, p.s2[0], margin);
     out.tangent = axis;
-    out
 }
 
 /// A box on a plane: of the corners on the plane's side of the box's centre, the first four within the margin.
 #[inline(always)]
-pub fn collide_plane_box<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
+pub fn collide_plane_box<T: Real>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
     let normal: Vec3<T> = p.m1.column(2);
     let centre = normal.dot(&p.r);
     let sign = [-T::one(), T::one()];
@@ -41,7 +36,6 @@ pub fn collide_plane_box<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
         count += T::select(on, T::one(), T::zero());
         out.push(on, dist, p.r + corner - normal * (dist * T::r(0.5)), normal);
     }
-    out
 }
 
 /// A ball of this centre and radius on a plane through the origin.

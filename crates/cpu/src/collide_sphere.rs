@@ -7,30 +7,24 @@ use kiloworld_layout::consts::MINVAL;
 
 /// Two spheres: one contact.
 #[inline(always)]
-pub fn collide_sphere_sphere<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
+pub fn collide_sphere_sphere<T: Real>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
     let all = T::Mask::splat(true);
-    sphere_sphere(&mut out, all, Vec3::zeros(), p.s1[0], &p.m1, p.r, p.s2[0], &p.m2, margin);
-    out
+    sphere_sphere(out, all, Vec3::zeros(), p.s1[0], &p.m1, p.r, p.s2[0], &p.m2, margin);
 }
 
 /// A sphere and a capsule: the sphere and the nearest ball of the capsule.
 #[inline(always)]
-pub fn collide_sphere_capsule<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
+pub fn collide_sphere_capsule<T: Real>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
     let axis: Vec3<T> = p.m2.column(2);
     let along = (-axis.dot(&p.r)).max(-p.s2[1]).min(p.s2[1]);
     let all = T::Mask::splat(true);
-    sphere_sphere(&mut out, all, Vec3::zeros(), p.s1[0], &p.m1, p.r + axis * along, p.s2[0], &p.m2, margin);
-    out
+    sphere_sphere(out, all, Vec3::zeros(), p.s1[0], &p.m1, p.r + axis * along, p.s2[0], &p.m2, margin);
 }
 
 /// A sphere and a box: one contact.
 #[inline(always)]
-pub fn collide_sphere_box<T: Real>(p: &Pose<T>, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
-    ball_box(&mut out, Vec3::zeros(), p.s1[0], p, margin);
-    out
+pub fn collide_sphere_box<T: Real>(p: &Pose<T>, margin: T, out: &mut ContactSet<T>) {
+    ball_box(out, Vec3::zeros(), p.s1[0], p, margin);
 }
 
 /// Two balls of given centres and radii, in the worlds that the mask names, the matrices being those of their geoms.

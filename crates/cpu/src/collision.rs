@@ -21,6 +21,7 @@ pub fn collision<T: Real>(m: &Model<T>, d: &mut World<T>) {
     // contacts of each world, and those there is room for
     let (mut count, mut kept) = (T::zero(), T::zero());
     let mut slots = 0;
+    let mut set = ContactSet::new();
     if m.opt.disableflags & (disable::CONTACT | disable::CONSTRAINT) == 0 {
         for k in 0..m.size.ncoll {
             let (margin, gap) = pair_margin(m, k);
@@ -28,7 +29,7 @@ pub fn collision<T: Real>(m: &Model<T>, d: &mut World<T>) {
             if !near.any() {
                 continue;
             }
-            let set = narrow_phase(m, d, k, near, margin + gap);
+            narrow_phase(m, d, k, near, margin + gap, &mut set);
             for i in 0..set.count {
                 let on = set.on[i] & kept.lt(capacity) & T::Mask::splat(slots < m.size.nconmax);
                 count += T::select(set.on[i], T::one(), T::zero());
@@ -78,7 +79,7 @@ fn near_pair<T: Real>(m: &Model<T>, d: &World<T>, k: usize, margin: T) -> T::Mas
 
 /// The contacts of pair `k` up to distance `margin` in the worlds where it is near.
 #[inline(always)]
-fn narrow_phase<T: Real>(m: &Model<T>, d: &World<T>, k: usize, near: T::Mask, margin: T) -> ContactSet<T> {
+fn narrow_phase<T: Real>(m: &Model<T>, d: &World<T>, k: usize, near: T::Mask, margin: T, out: &mut ContactSet<T>) {
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     let p = Pose {
         s1: ld3(&m.geom_size, g1),
@@ -87,34 +88,40 @@ fn narrow_phase<T: Real>(m: &Model<T>, d: &World<T>, k: usize, near: T::Mask, ma
         m2: ld9(&d.geom_xmat, g2),
         r: centre_offset(m, d, g1, g2),
     };
+    out.clear();
     // where it is not near, no distance is small enough
     let margin = T::select(near, margin, T::r(f64::NEG_INFINITY));
     match (m.geom_type[g1], m.geom_type[g2]) {
-        (geom::PLANE, geom::SPHERE) => collide_plane_sphere(&p, margin),
-        (geom::PLANE, geom::CAPSULE) => collide_plane_capsule(&p, margin),
-        (geom::PLANE, geom::BOX) => collide_plane_box(&p, margin),
-        (geom::SPHERE, geom::SPHERE) => collide_sphere_sphere(&p, margin),
-        (geom::SPHERE, geom::CAPSULE) => collide_sphere_capsule(&p, margin),
-        (geom::SPHERE, geom::BOX) => collide_sphere_box(&p, margin),
-        (geom::CAPSULE, geom::CAPSULE) => collide_capsule_capsule(&p, margin),
-        (geom::CAPSULE, geom::BOX) | (geom::BOX, geom::BOX) => world_by_world(&p, m.geom_type[g1], near, margin),
+        (geom::PLANE, geom::SPHERE) => collide_plane_sphere(&p, margin, out),
+        (geom::PLANE, geom::CAPSULE) => collide_plane_capsule(&p, margin, out),
+        (geom::PLANE, geom::BOX) => collide_plane_box(&p, margin, out),
+        (geom::SPHERE, geom::SPHERE) => collide_sphere_sphere(&p, margin, out),
+        (geom::SPHERE, geom::CAPSULE) => collide_sphere_capsule(&p, margin, out),
+        (geom::SPHERE, geom::BOX) => collide_sphere_box(&p, margin, out),
+        (geom::CAPSULE, geom::CAPSULE) => collide_capsule_capsule(&p, margin, out),
+        (geom::CAPSULE, geom::BOX) | (geom::BOX, geom::BOX) => world_by_world(&p, m.geom_type[g1], near, margin, out),
         // the model's list holds no others
-        _ => ContactSet::new(),
+        _ => {}
     }
 }
 
 /// The contacts of a geom of type `type1` and a box, one world after the other: these narrow phases are all branches.
 // CPU only: what lanes of worlds cannot do at once
 #[inline(always)]
-fn world_by_world<T: Real>(p: &Pose<T>, type1: i32, near: T::Mask, margin: T) -> ContactSet<T> {
-    let mut out = ContactSet::new();
+fn world_by_world<T: Real>(p: &Pose<T>, type1: i32, near: T::Mask, margin: T, out: &mut ContactSet<T>) {
+    let mut one = ContactSet::new();
     let mut on = [T::zero(); MAXCONPAIR];
     for l in 0..T::LANES {
         if !near.get(l) {
             continue;
         }
         let (p, margin) = (p.lane(l), margin.lane(l));
-        let one = if type1 == geom::BOX { collide_box_box(&p, margin) } else { collide_capsule_box(&p, margin) };
+        one.clear();
+        if type1 == geom::BOX {
+            collide_box_box(&p, margin, &mut one);
+        } else {
+            collide_capsule_box(&p, margin, &mut one);
+        }
         for i in 0..one.count {
             on[i].set_lane(l, Real::one());
             out.set_lane(l, &one, i);
@@ -124,7 +131,6 @@ fn world_by_world<T: Real>(p: &Pose<T>, type1: i32, near: T::Mask, margin: T) ->
     for i in 0..out.count {
         out.on[i] = on[i].gt(T::zero());
     }
-    out
 }
 
 /// The centre of geom 2 minus the centre of geom 1 [m]; with two-float positions from the bodies' full positions, since

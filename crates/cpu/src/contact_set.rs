@@ -69,6 +69,13 @@ impl<T: Real> ContactSet<T> {
         }
     }
 
+    /// Forgets the contacts; their numbers stay, and mean nothing.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+        self.tangent = Vec3::zeros();
+    }
+
     /// Adds a contact of the worlds that the mask names; none where it names none, none beyond [`MAXCONPAIR`].
     #[inline(always)]
     pub(crate) fn push(&mut self, on: T::Mask, dist: T, pos: Vec3<T>, normal: Vec3<T>) {

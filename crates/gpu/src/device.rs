@@ -168,12 +168,19 @@ impl Gpu {
         &self.inner.info
     }
 
-    /// Lanes a world and worlds a group for a model of `nv` dofs: on CPU-type adapters an invocation a world is fastest, on a
-    /// GPU as many lanes as there is work side by side.
+    /// How work is spread for a model of `nv` dofs.
+    ///
+    /// CPU-type adapters: what starts soonest. An invocation a world, kernels that are not fused: fused ones take llvmpipe 2.6
+    /// times as long to compile and win nothing there; more lanes win a little and compile longer. A Newton step a dispatch,
+    /// since llvmpipe bounds the loops of one.
+    ///
+    /// GPUs: neighbouring invocations should read neighbouring words, and a world's are neighbours, so several lanes a world;
+    /// as many as the loops over dofs can keep busy, up to the 32 that step together on most devices; groups of 64, so that
+    /// no kernel of a small model leaves half of a wave of 64 idle. No GPU has confirmed this: `bench --sweep` on it decides.
     pub fn tuning(&self, nv: usize) -> Tuning {
         let words = self.inner.info.workgroup_bytes / 4;
         if self.inner.info.is_cpu {
-            return Tuning { lanes: 1, worlds_per_group: 8, workgroup_words: words, newton_steps: 1, fused: true };
+            return Tuning { lanes: 1, worlds_per_group: 8, workgroup_words: words, newton_steps: 1, fused: false };
         }
         let lanes = match nv {
             0..=4 => 4,

@@ -23,7 +23,7 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { lanes: 1, worlds_per_group: 16, workgroup_words: 4096, newton_steps: 1, fused: true }
+        Self { lanes: 1, worlds_per_group: 16, workgroup_words: 4096, newton_steps: 1, fused: false }
     }
 }
 
