@@ -162,7 +162,10 @@ fn assert_same<T: Real>(
         match contacts[l] {
             Some(c) if first >= 0 || d.contact_efc_address[s] < 0 => assert_eq!(mu, one.contact_mu[c], "{place}"),
             _ => {
-                assert!(mu == T::One::one() || d.contact_efc_address[s] < 0, "{place}: friction of a slot without rows")
+                assert!(
+                    mu == T::One::one() || d.contact_efc_address[s] < 0,
+                    "{place}: friction of a slot without rows"
+                );
             }
         }
     }
