@@ -271,7 +271,8 @@ macro_rules! scalar {
             fn atan2_one(self, x: Self) -> Self {
                 self.atan2(x)
             }
-            #[inline(always)]
+            // out of the compiler's sight: it would fold `p == 2 ? x x : x^p` to the power alone
+            #[inline(never)]
             fn powf_one(self, p: Self) -> Self {
                 self.powf(p)
             }
