@@ -20,4 +20,5 @@ mod pipeline;
 mod smooth;
 mod solver;
 mod solver_kkt;
+mod some_worlds;
 mod stages;

@@ -33,6 +33,9 @@ pub struct GpuBatch {
     pub(crate) pipelines: HashMap<Kernel, wgpu::ComputePipeline>,
     pub(crate) timings: crate::timing::Timings,
     pub(crate) fields: crate::fields::FieldCopier,
+    /// copies of some worlds: see `aside`
+    pub(crate) aside: Option<Slice>,
+    pub(crate) shared: [wgpu::Buffer; 2],
     module: LayoutModule,
     shaders: Shaders,
     tuning: Tuning,
@@ -80,6 +83,8 @@ impl GpuBatch {
             model: rounded,
             layout,
             slices,
+            aside: None,
+            shared,
             pipelines: HashMap::new(),
             timings: crate::timing::Timings::default(),
             module,

@@ -40,6 +40,20 @@ impl Slice {
     pub(crate) fn buffer(&self, binding: Binding) -> &wgpu::Buffer {
         &self.buffers[binding as usize]
     }
+
+    /// Lets dispatches cover only the first `n` worlds.
+    pub(crate) fn cover(&mut self, n: usize, worlds_per_group: u32) {
+        let [x, _] = grid(self.nworld, worlds_per_group);
+        let groups = grid(n.min(self.nworld), worlds_per_group);
+        let need = groups[0] * groups[1];
+        // a row of the grid is as long as `Params` says
+        self.groups = if need <= x { [need, 1] } else { [x, need.div_ceil(x)] };
+    }
+
+    /// Worlds that the grid covers.
+    pub(crate) fn covered(&self, worlds_per_group: u32) -> usize {
+        (self.groups[0] * self.groups[1] * worlds_per_group) as usize
+    }
 }
 
 /// The grid that covers `nworld` worlds: workgroups in two dimensions, at most 65,535 each.

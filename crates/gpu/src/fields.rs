@@ -155,7 +155,7 @@ impl GpuBatch {
         Ok(self.take(field, Kind::I, Some(worlds))?.into_iter().map(u32::cast_signed).collect())
     }
 
-    fn place(&self, field: Field, kind: Kind) -> Result<Slot, GpuError> {
+    pub(crate) fn place(&self, field: Field, kind: Kind) -> Result<Slot, GpuError> {
         let why = |why| GpuError::Field { field: field.name(), why };
         let slot = self.layout.slot(field).ok_or_else(|| why("lives on the host only"))?;
         if slot.binding.is_shared() {
@@ -213,6 +213,14 @@ impl GpuBatch {
             }
         });
         Ok(parts.filter(|p| !p.rows.is_empty()).collect())
+    }
+
+    /// Gathers a field of the first `n` worlds of a slice, (n, words of the field).
+    pub(crate) fn gather(&self, slice: &Slice, slot: Slot, n: usize) -> Result<Vec<u32>, GpuError> {
+        if slot.is_empty() || n == 0 {
+            return Ok(Vec::new());
+        }
+        self.copy(&Part { slice, ids: None, rows: (0..n).collect() }, slot, None)
     }
 
     /// Scatters `dense` into the field, or gathers it.

@@ -4,6 +4,7 @@
 //! This crate knows no files and no CPU stages: it sees the arrays of `kiloworld-layout` and the texts in `shaders/`.
 //! No wgpu type shows outside.
 
+mod aside;
 mod batch;
 mod buffers;
 mod count;

@@ -1,7 +1,7 @@
 //! Recordings: the dispatches of K steps, sent to the device in few submissions.
 
 use crate::batch::GpuBatch;
-use crate::buffers::{ARGUMENT_STRIDE, ARGUMENTS};
+use crate::buffers::{ARGUMENT_STRIDE, ARGUMENTS, Slice};
 use crate::error::GpuError;
 use crate::stage::{Kernel, argument, fused, kernels};
 use kiloworld_layout::{Call, Stage};
@@ -106,14 +106,14 @@ impl GpuBatch {
                                 label: Some(part[0].stage.name()),
                                 timestamp_writes: writes,
                             });
-                            self.encode(&mut pass, part);
+                            self.encode(&mut pass, part, &self.slices);
                         }
                     }
                     timer.resolve(&mut encoder);
                 }
                 None => {
                     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                    (0..steps).for_each(|_| self.encode(&mut pass, list));
+                    (0..steps).for_each(|_| self.encode(&mut pass, list, &self.slices));
                 }
             }
             encoder.finish()
@@ -125,11 +125,11 @@ impl GpuBatch {
         Ok(index)
     }
 
-    fn encode(&self, pass: &mut wgpu::ComputePass<'_>, list: &[Dispatch]) {
+    pub(crate) fn encode(&self, pass: &mut wgpu::ComputePass<'_>, list: &[Dispatch], slices: &[Slice]) {
         for dispatch in list {
             let Some(pipeline) = self.pipelines.get(&dispatch.kernel) else { continue };
             pass.set_pipeline(pipeline);
-            for slice in &self.slices {
+            for slice in slices {
                 pass.set_bind_group(0, &slice.bind, &[dispatch.argument * ARGUMENT_STRIDE]);
                 pass.dispatch_workgroups(slice.groups[0], slice.groups[1], 1);
             }

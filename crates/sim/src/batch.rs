@@ -69,11 +69,28 @@ impl Batch {
     fn ids(&self, ids: Option<&[usize]>) -> Result<Vec<usize>, Error> {
         match ids {
             None => Ok((0..self.nworld).collect()),
-            Some(ids) => match ids.iter().find(|&&id| id >= self.nworld) {
-                Some(&id) => Err(Error::World { id, nworld: self.nworld }),
-                None => Ok(ids.to_vec()),
-            },
+            Some(ids) => {
+                if let Some(&id) = ids.iter().find(|&&id| id >= self.nworld) {
+                    return Err(Error::World { id, nworld: self.nworld });
+                }
+                // lists of all worlds, the common ones, are in order
+                if !ids.is_sorted_by(|a, b| a < b) {
+                    let mut seen = std::collections::HashSet::with_capacity(ids.len());
+                    if let Some(&id) = ids.iter().find(|id| !seen.insert(**id)) {
+                        return Err(Error::RepeatedWorld { id });
+                    }
+                }
+                Ok(ids.to_vec())
+            }
         }
+    }
+
+    /// The ids of the worlds that a mask marks, one entry a world.
+    pub fn marked(&self, mask: &[bool]) -> Result<Vec<usize>, Error> {
+        if mask.len() != self.nworld {
+            return Err(Error::Mask { got: mask.len(), nworld: self.nworld });
+        }
+        Ok(mask.iter().enumerate().filter(|(_, on)| **on).map(|(w, _)| w).collect())
     }
 
     /// Puts worlds (all, or those of `ids`) back to the reference pose or to a keyframe, their status cleared.
@@ -94,6 +111,12 @@ impl Batch {
             }
         }
         Ok(())
+    }
+
+    /// The same of the worlds that a mask marks, one entry a world.
+    pub fn reset_masked(&mut self, mask: &[bool], keyframe: Option<usize>) -> Result<(), Error> {
+        let ids = self.marked(mask)?;
+        self.reset(Some(&ids), keyframe)
     }
 
     /// Runs `n` steps of every world.
@@ -162,7 +185,8 @@ impl Batch {
         Ok(self.forward(&ids, &[field])?.remove(0))
     }
 
-    /// Runs a forward pass of the given worlds and returns the fields asked for, each `(ids.len(), n)`.
+    /// Runs a forward pass of the given worlds and returns the fields asked for, each `(ids.len(), n)`. What is kept of the worlds
+    /// stays as it is, and nothing at all is computed or changed of others.
     pub fn forward(&mut self, ids: &[usize], fields: &[Field]) -> Result<Vec<Vec<f64>>, Error> {
         let ids = self.ids(Some(ids))?;
         for &field in fields {
@@ -196,17 +220,9 @@ impl Batch {
         }
         if self.per_world.contains(&field) {
             finite(field, &ids, len, values)?;
-            let all = ids.len() == self.nworld;
-            if !all {
-                return Err(Error::WrongField {
-                    field: info.name,
-                    what: "a field of the model",
-                    remedy: "set it for all worlds at once",
-                });
-            }
             match &mut self.inner {
-                Inner::Cpu(c) => c.set_model(field, values),
-                Inner::Gpu(g) => g.set(field, values)?,
+                Inner::Cpu(c) => c.set_model(field, &ids, values),
+                Inner::Gpu(g) => g.set_rows(field, &ids, values)?,
             }
             return Ok(());
         }
@@ -238,10 +254,7 @@ impl Batch {
         self.ids(Some(&[w]))?;
         match &mut self.inner {
             Inner::Cpu(c) => Ok(c.world(&self.forward, w)),
-            Inner::Gpu(g) => {
-                g.run(&self.forward)?;
-                g.world(w)
-            }
+            Inner::Gpu(g) => g.world_after(&self.forward, w),
         }
     }
 

@@ -348,17 +348,40 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
         }
     }
 
-    fn set_model(&mut self, field: Field, values: &[f64]) {
-        let n = values.len() / self.nworld;
-        let mut groups = vec![T::zero(); self.ngroup() * n];
-        for (i, &x) in values.iter().enumerate() {
-            let w = i / n;
-            groups[w / T::LANES * n + i % n].set_lane(w % T::LANES, Real::r(x));
+    fn set_model(&mut self, field: Field, ids: &[usize], values: &[f64]) {
+        let Some(Slice::F(common)) = self.model.get(field) else { return };
+        let n = common.len();
+        if n == 0 {
+            return;
         }
-        self.overrides.retain(|o| o.0 != field);
-        self.overrides.push((field, groups));
-        // those without a model of their own
-        (self.scratch, self.scratch_one) = (Pool::new(), Pool::new());
+        let at = match self.overrides.iter().position(|o| o.0 == field) {
+            Some(at) => at,
+            None => {
+                let groups = common.repeat(self.ngroup());
+                self.overrides.push((field, groups));
+                // those without a model of their own
+                (self.scratch, self.scratch_one) = (Pool::new(), Pool::new());
+                self.overrides.len() - 1
+            }
+        };
+        let groups = &mut self.overrides[at].1;
+        for (&w, row) in ids.iter().zip(values.chunks(n)) {
+            let group = &mut groups[w / T::LANES * n..][..n];
+            group.iter_mut().zip(row).for_each(|(x, &v)| x.set_lane(w % T::LANES, Real::r(v)));
+        }
+    }
+
+    fn model_row(&self, field: Field, w: usize) -> Vec<f64> {
+        let (g, l) = (w / T::LANES, w % T::LANES);
+        let own = self.overrides.iter().find(|o| o.0 == field).map(|o| &o.1[..]);
+        match (own, self.model.get(field)) {
+            (Some(v), _) => {
+                v.chunks(v.len() / self.ngroup()).nth(g).into_iter().flatten().map(|x| x.lane(l).to_f64()).collect()
+            }
+            (None, Some(Slice::F(v))) => v.iter().map(|x| x.lane(l).to_f64()).collect(),
+            (None, Some(Slice::I(v))) => v.iter().map(|&x| f64::from(x)).collect(),
+            (None, None) => Vec::new(),
+        }
     }
 
     fn step(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>) {
@@ -374,9 +397,10 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
 
     fn forward(&self, calls: &[Call], ids: &[usize], fields: &[Field]) -> Vec<Vec<f64>> {
         let lens: Vec<usize> = fields.iter().map(|f| f.info().len(&self.one.size)).collect();
-        let computed = fields.iter().any(|&f| !self.keeps(f));
+        let computed = fields.iter().any(|&f| !self.keeps(f) && !f.info().is_model());
         let read = |w: usize, d: Option<&Data<T::One>>| -> Vec<Vec<f64>> {
             let row = |(&f, &n): (&Field, &usize)| match d {
+                _ if f.info().is_model() => self.model_row(f, w),
                 Some(d) if !self.keeps(f) => row_f64(d, f),
                 _ => {
                     let mut out = vec![0.0; n];

@@ -28,8 +28,10 @@ pub(crate) trait CpuWorlds: Send + Sync {
     fn get(&self, field: Field, w: usize, out: &mut [f64]);
     /// Sets a kept field of one world.
     fn set(&mut self, field: Field, w: usize, values: &[f64]);
-    /// Sets a field of the model, (nworld, n).
-    fn set_model(&mut self, field: Field, values: &[f64]);
+    /// Sets a field of the model of some worlds, (ids.len(), n); the others keep theirs.
+    fn set_model(&mut self, field: Field, ids: &[usize], values: &[f64]);
+    /// A field of one world's model.
+    fn model_row(&self, field: Field, w: usize) -> Vec<f64>;
     /// Runs `n` steps of every world that is not frozen.
     fn step(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>);
     /// Runs `n` steps of every world by itself; `each` sees it after each of them.

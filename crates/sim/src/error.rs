@@ -53,6 +53,20 @@ pub enum Error {
         /// worlds
         nworld: usize,
     },
+    /// a world named more than once
+    #[error("world {id} is named more than once: name each world once")]
+    RepeatedWorld {
+        /// the id
+        id: usize,
+    },
+    /// a mask of the wrong length
+    #[error("the mask has {got} entries, expected one a world: {nworld}")]
+    Mask {
+        /// entries given
+        got: usize,
+        /// worlds
+        nworld: usize,
+    },
     /// a keyframe that is not there
     #[error("keyframe {id} is out of range: the model has {nkey} keyframes")]
     Keyframe {

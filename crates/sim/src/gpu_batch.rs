@@ -109,22 +109,40 @@ impl GpuWorlds {
         Ok(self.batch.submit(step, n)?)
     }
 
-    /// Runs a forward pass where a field asked for is computed, then reads the fields.
+    /// The fields of the given worlds, (ids.len(), n) each: the kept ones as they are, computed ones after a forward pass. Some
+    /// worlds are computed aside, on copies, and the batch stays as it is; all of them in place.
     pub(crate) fn forward(&mut self, calls: &[Call], ids: &[usize], fields: &[Field]) -> Result<Vec<Vec<f64>>, Error> {
         let kept = |f: &Field| f.info().buffer == Buffer::State || f.info().is_model() || COUNTERS.contains(f);
-        if !fields.iter().all(kept) {
+        let all = ids.len() == self.batch.nworld() && ids.iter().enumerate().all(|(k, &id)| k == id);
+        let computed: Vec<Field> = fields.iter().copied().filter(|f| !kept(f)).collect();
+        let mut aside = Vec::new();
+        if !computed.is_empty() && all {
             self.batch.submit(calls, 1)?;
+        } else if !computed.is_empty() {
+            aside = self.batch.aside(calls, ids, &computed)?;
         }
-        fields.iter().map(|&f| self.read(f, ids)).collect()
+        let mut out = Vec::with_capacity(fields.len());
+        for field in fields {
+            out.push(match computed.iter().position(|f| f == field) {
+                Some(k) if !all => values(*field, &aside[k]),
+                _ => self.read(*field, (!all).then_some(ids))?,
+            });
+        }
+        Ok(out)
     }
 
-    fn read(&self, field: Field, ids: &[usize]) -> Result<Vec<f64>, Error> {
-        let all = ids.len() == self.batch.nworld();
+    fn read(&self, field: Field, ids: Option<&[usize]>) -> Result<Vec<f64>, Error> {
         if field.info().kind == Kind::I {
-            let words = if all { self.batch.download_int(field)? } else { self.batch.download_int_rows(field, ids)? };
+            let words = match ids {
+                None => self.batch.download_int(field)?,
+                Some(ids) => self.batch.download_int_rows(field, ids)?,
+            };
             return Ok(words.into_iter().map(f64::from).collect());
         }
-        let real = |f| if all { self.batch.download(f) } else { self.batch.download_rows(f, ids) };
+        let real = |f| match ids {
+            None => self.batch.download(f),
+            Some(ids) => self.batch.download_rows(f, ids),
+        };
         let mut values: Vec<f64> = real(field)?.into_iter().map(f64::from).collect();
         if field == Field::qpos {
             values.iter_mut().zip(real(Field::qpos_lo)?).for_each(|(x, lo)| *x += f64::from(lo));
@@ -137,9 +155,9 @@ impl GpuWorlds {
         Ok(crate::cpu_batch::to_f64(&self.batch.read_world(w)?))
     }
 
-    /// Runs calls once.
-    pub(crate) fn run(&mut self, calls: &[Call]) -> Result<(), Error> {
-        Ok(self.batch.submit(calls, 1)?)
+    /// Everything of one world after the calls; the batch stays as it is.
+    pub(crate) fn world_after(&mut self, calls: &[Call], w: usize) -> Result<Data<f64>, Error> {
+        Ok(crate::cpu_batch::to_f64(&self.batch.world_aside(calls, w)?))
     }
 
     /// Seconds a step of each stage over `n` steps.
@@ -154,4 +172,13 @@ impl GpuWorlds {
         result?;
         Ok(self.batch.timings().take().into_iter().map(|(stage, seconds, _)| (stage, seconds / n as f64)).collect())
     }
+}
+
+/// Words of a field as numbers.
+fn values(field: Field, words: &[u32]) -> Vec<f64> {
+    let number = |&w: &u32| match field.info().kind {
+        Kind::I => f64::from(w.cast_signed()),
+        Kind::F => f64::from(f32::from_bits(w)),
+    };
+    words.iter().map(number).collect()
 }
