@@ -22,3 +22,5 @@ mod solver;
 mod solver_kkt;
 mod some_worlds;
 mod stages;
+mod targets;
+mod welds;

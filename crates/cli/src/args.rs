@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Laws(Laws),
     /// Show what a model compiles to
     Inspect(Inspect),
+    /// Show what would be chosen for a batch: backend, memory, step, solver, rule for welds, capacities
+    Routes(Routes),
     /// Step a few worlds and print what every step computed
     Trace(Trace),
     /// Show adapters, their limits, what will be used and why, and whether two-float arithmetic survives the compiler
@@ -50,6 +52,21 @@ pub(crate) enum CtrlArg {
     Random,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum WeldsArg {
+    Stiff,
+    Mujoco,
+}
+
+impl From<WeldsArg> for kiloworld_sim::Welds {
+    fn from(arg: WeldsArg) -> Self {
+        match arg {
+            WeldsArg::Stiff => Self::Stiff,
+            WeldsArg::Mujoco => Self::Mujoco,
+        }
+    }
+}
+
 /// Where a batch runs and what a world can hold.
 #[derive(Args, Clone)]
 pub(crate) struct Where {
@@ -65,6 +82,12 @@ pub(crate) struct Where {
     /// Constraint rows that a world can hold [default: chosen from the model]
     #[arg(long, value_name = "N")]
     pub(crate) njmax: Option<usize>,
+    /// Welds and connects whose file sets neither solref nor solimp: as stiff as the time step allows, or MuJoCo's soft row
+    #[arg(long, value_enum, default_value = "stiff")]
+    pub(crate) welds: WeldsArg,
+    /// Time step [default: the model's]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timestep: Option<f64>,
     /// GPU: invocations that work on a world together; CPU: worlds in a register, 1: none beside another [default: chosen]
     #[arg(long, value_name = "N")]
     pub(crate) lanes: Option<u32>,
@@ -166,6 +189,26 @@ pub(crate) struct Inspect {
     /// Compiled fields to print, by MuJoCo's names (opt_X and stat_X for members of opt and stat)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub(crate) field: Vec<String>,
+    /// Show what the equality constraints hold: rule, stiffness, compliance, and where a weld is weak
+    #[arg(long)]
+    pub(crate) equalities: bool,
+    /// The rule for welds and connects whose file sets neither solref nor solimp
+    #[arg(long, value_enum, default_value = "stiff")]
+    pub(crate) welds: WeldsArg,
+    /// Time step that stiff welds follow [default: the model's]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timestep: Option<f64>,
+}
+
+#[derive(Args)]
+pub(crate) struct Routes {
+    /// MJCF file
+    pub(crate) model: PathBuf,
+    /// Number of worlds
+    #[arg(long, default_value_t = 4096)]
+    pub(crate) worlds: usize,
+    #[command(flatten)]
+    pub(crate) place: Where,
 }
 
 #[derive(Args)]
@@ -186,6 +229,12 @@ pub(crate) struct Trace {
     /// Controls: an npz or JSON file with `ctrl`, (steps, nu) or (steps, nworld, nu); the last row is held
     #[arg(long, value_name = "FILE")]
     pub(crate) ctrl: Option<PathBuf>,
+    /// Run an actuator's control in a straight line to a value by the end of the trace, from where it is; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "ctrl")]
+    pub(crate) target: Vec<String>,
+    /// Steps that a control of --target is held
+    #[arg(long, value_name = "STEPS", default_value_t = 1)]
+    pub(crate) control_period: usize,
     /// Write arrays (steps, nworld, n) to an npz file instead of JSON lines
     #[arg(long, value_name = "FILE.npz")]
     pub(crate) out: Option<PathBuf>,

@@ -39,6 +39,10 @@ pub(crate) fn builder<'m>(model: &'m Model, nworld: usize, place: &Where) -> Bat
             PrecisionArg::F32 => Precision::F32,
             PrecisionArg::F64 => Precision::F64,
         });
+    builder = builder.welds(place.welds.into());
+    if let Some(h) = place.timestep {
+        builder = builder.timestep(h);
+    }
     if let Some(n) = place.nconmax {
         builder = builder.nconmax(n);
     }

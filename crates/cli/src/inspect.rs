@@ -5,12 +5,16 @@ use crate::common::{Outcome, load};
 use anyhow::{Result, bail};
 use kiloworld_layout::{Field, Sizes, Slice};
 use kiloworld_model::{Kind, Model};
+use kiloworld_sim::{RowRule, equalities};
 use serde_json::{Map, Value, json};
 
 pub(crate) fn run(args: &Inspect, json: bool) -> Result<Outcome> {
     let model = load(&args.model)?;
     if !args.field.is_empty() {
         return fields(&model, &args.field, json);
+    }
+    if args.equalities {
+        return show_equalities(&model, args, json);
     }
     let size = &model.layout.size;
     let sizes: Map<String, Value> =
@@ -40,6 +44,43 @@ pub(crate) fn run(args: &Inspect, json: bool) -> Result<Outcome> {
     }
     for feature in &unsupported {
         println!("unsupported (a batch refuses it): {feature}");
+    }
+    Ok(Outcome::Ok)
+}
+
+/// What the equality constraints hold.
+fn show_equalities(model: &Model, args: &Inspect, json: bool) -> Result<Outcome> {
+    let h = args.timestep.unwrap_or(model.layout.opt_timestep[0]);
+    if !(h > 0.0 && h.is_finite()) {
+        bail!("a time step of {h} s is none: it must be positive and finite");
+    }
+    let rows = equalities(model, args.welds.into(), Some(h));
+    if json {
+        println!("{}", json!({ "model": args.model, "timestep": h, "equalities": rows }));
+        return Ok(Outcome::Ok);
+    }
+    println!("{}: {} equality constraints at a step of {} ms", args.model.display(), rows.len(), 1e3 * h);
+    let word = |rule: Option<RowRule>| match rule {
+        Some(RowRule::Stiff) => "stiff rule",
+        Some(RowRule::File) => "from the file",
+        _ => "MuJoCo's default",
+    };
+    for r in &rows {
+        let title = r.name.clone().unwrap_or_else(|| format!("equality {}", r.id));
+        let off = if r.active { "" } else { " (off at the start)" };
+        println!("{} {title}: {}{off}, {}", r.kind, r.objects.join(" - "), word(r.rule));
+        let turn = r.weight_rotation.map_or(String::new(), |w| format!(" and {w:.5} /(kg m2)"));
+        println!("  W {:.6} /kg{turn}; k {:.6} /s2, b {:.5} /s, d {:.4}", r.weight, r.k, r.b, r.d);
+        let shift = r.compliance.map(|c| format!("{c:.3e} m/N"));
+        let twist = r.compliance_rotation.map(|c| format!("{c:.3e} rad/(N m)"));
+        println!("  compliance {}", shift.into_iter().chain(twist).collect::<Vec<_>>().join(", "));
+        if let (Some(load), Some(sag)) = (r.load, r.sag) {
+            let tilt = r.tilt.map_or(String::new(), |t| format!(" and {:.4} mrad", 1e3 * t));
+            println!("  {load:.4} kg hang on it: {:.4} mm{tilt}", 1e3 * sag);
+        }
+        for warning in &r.warnings {
+            println!("  warning: {warning}");
+        }
     }
     Ok(Outcome::Ok)
 }

@@ -11,8 +11,8 @@ mod diagnostics;
 mod doctor;
 mod inspect;
 mod laws;
-
 mod rollout;
+mod routes;
 mod sweep;
 mod trace;
 
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args, cli.json),
         Command::Laws(args) => laws::run(args, cli.json),
         Command::Inspect(args) => inspect::run(args, cli.json),
+        Command::Routes(args) => routes::run(args, cli.json),
         Command::Trace(args) => trace::run(args, cli.json),
         Command::Doctor => doctor::run(cli.json),
     };

@@ -5,7 +5,8 @@ use crate::arrays::{self, Array};
 use crate::common::{Outcome, builder, keyframe, load, set_state};
 use anyhow::{Result, bail};
 use kiloworld_layout::Sizes;
-use kiloworld_sim::{Data, Field};
+use kiloworld_model::{Kind, Model};
+use kiloworld_sim::{Batch, Data, Field, Ramp};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -17,15 +18,19 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
     let start = args.state.as_deref().map(arrays::read).transpose()?.unwrap_or_default();
     let size = &model.layout.size;
     let nworld = start.values().filter(|a| a.shape.len() == 2).map(|a| a.shape[0]).max().unwrap_or(1);
-    let mut batch = builder(&model, nworld, &args.place).build()?;
+    let mut batch = builder(&model, nworld, &args.place).control_period(args.control_period).build()?;
     batch.reset(None, keyframe(&model, args.keyframe.as_deref())?)?;
     set_state(&mut batch, &start)?;
     let ctrl = args.ctrl.as_deref().map(|path| controls(path, size, nworld)).transpose()?;
-    let control = ctrl.as_ref().map(|ctrl| {
-        move |w: usize, k: usize, out: &mut [f64]| {
-            if let Some(rows) = ctrl.get(k.min(ctrl.len().saturating_sub(1))) {
-                out.copy_from_slice(&rows[w * out.len()..(w + 1) * out.len()]);
-            }
+    let ramp = if args.target.is_empty() { None } else { Some(targets(args, &model, &mut batch)?) };
+    let control = (ctrl.is_some() || ramp.is_some()).then_some(|w: usize, k: usize, out: &mut [f64]| {
+        if let Some(ramp) = &ramp {
+            ramp.ctrl(w, k, out);
+        }
+        if let Some(ctrl) = &ctrl
+            && let Some(rows) = ctrl.get(k.min(ctrl.len().saturating_sub(1)))
+        {
+            out.copy_from_slice(&rows[w * out.len()..(w + 1) * out.len()]);
         }
     });
 
@@ -92,6 +97,23 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
         arrays::write_npz(path, out)?;
     }
     Ok(if batch.report()?.all_ok() { Outcome::Ok } else { Outcome::Failed })
+}
+
+/// The ramp to the targets of the command line.
+fn targets(args: &Trace, model: &Model, batch: &mut Batch) -> Result<Ramp> {
+    let (mut actuators, mut values) = (Vec::new(), Vec::new());
+    for text in &args.target {
+        let Some((name, value)) = text.rsplit_once('=') else { bail!("--target {text}: expected NAME=VALUE") };
+        let Some(id) = model.id(Kind::Actuator, name) else {
+            let known: Vec<&str> = model.names.of(Kind::Actuator).iter().map(|(_, name)| name).collect();
+            bail!("--target {text}: there is no actuator `{name}`; the model has {}", known.join(", "));
+        };
+        let Ok(value) = value.parse() else { bail!("--target {text}: `{value}` is not a number") };
+        actuators.push(id);
+        values.push(value);
+    }
+    let seconds = args.steps.max(1) as f64 * batch.model().opt_timestep[0];
+    Ok(batch.ramp(&actuators, &values, seconds)?)
 }
 
 /// The control file's rows, one a step, each (nworld × nu).

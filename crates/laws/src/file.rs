@@ -90,6 +90,69 @@ pub(crate) enum Measure {
     Same { steps: usize },
     /// the value of a variable, raised step by step, at which `until` comes true
     Sweep(Box<Sweep>),
+    /// the largest displacement of any item from where it was after `settle` steps, as the variable `drift`
+    Drift(Drift),
+    /// the largest size of the signal at any step of a control's ramp to a target
+    Ramp(Ramp),
+    /// worlds whose bits differ, as the variable `different`
+    Bits(Bits),
+}
+
+/// Items that should stay where they are.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Drift {
+    pub(crate) settle: usize,
+    pub(crate) samples: usize,
+    pub(crate) every: usize,
+    /// first and last value of the variable `i`
+    pub(crate) items: [usize; 2],
+    /// the coordinates of item `i`
+    pub(crate) parts: [Text; 3],
+}
+
+/// A control ramped to a target.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ramp {
+    pub(crate) actuator: usize,
+    pub(crate) target: Text,
+    pub(crate) seconds: f64,
+    /// steps that a control is held
+    pub(crate) period: Text,
+}
+
+/// Runs of batches of one world and its companions, compared bit by bit.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bits {
+    pub(crate) what: What,
+    pub(crate) steps: usize,
+    /// worlds of a batch
+    pub(crate) sizes: Vec<usize>,
+    /// the largest size tried on software devices and under controls
+    #[serde(default)]
+    pub(crate) few: usize,
+    /// contacts that a world can hold
+    #[serde(default)]
+    pub(crate) nconmax: Option<usize>,
+    /// the keyframe in which there are more
+    #[serde(default)]
+    pub(crate) crowd: Option<usize>,
+}
+
+/// What is compared.
+#[derive(Deserialize, Debug, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum What {
+    /// worlds alone with the same in batches
+    Alone,
+    /// a run with the same run
+    Twice,
+    /// worlds beside disturbed ones with the same undisturbed
+    Neighbours,
+    /// worlds saved and restored with the same never stopped
+    Restored,
 }
 
 /// A variable raised until something comes true.

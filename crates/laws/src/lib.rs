@@ -3,9 +3,11 @@
 //! A law is a file of `tests/laws`: an equation or a reference with its source, a model, a protocol, a tolerance with its
 //! reason, and a *control*, a change that must make the same law fail. The files and their models are part of the binary.
 
+mod bits;
 mod expr;
 mod file;
 mod list;
+mod ramp;
 mod run;
 mod totals;
 mod world;
@@ -209,9 +211,12 @@ impl Law {
     /// Measures the law.
     pub fn run(&self, backend: Backend) -> Verdict {
         let start = Instant::now();
-        let make = |model: &str, option: &BTreeMap<String, String>, nworld: usize, fields: &[Field]| {
-            batch(backend, model, option, nworld, fields)
-        };
+        let make =
+            |model: &str,
+             option: &BTreeMap<String, String>,
+             nworld: usize,
+             fields: &[Field],
+             nconmax: Option<usize>| { batch(backend, model, option, nworld, fields, nconmax) };
         let measured = self.fields().and_then(|fields| run::measure(&self.file, &fields, &make));
         let (rows, error) = match measured {
             Ok(outcomes) => (self.rows(&outcomes), None),
@@ -316,6 +321,7 @@ fn batch(
     option: &BTreeMap<String, String>,
     nworld: usize,
     fields: &[Field],
+    nconmax: Option<usize>,
 ) -> Result<Batch, Error> {
     let fail = |error: String| Error::Model { file: file.to_owned(), error };
     let text = MODELS.iter().find(|(n, _)| *n == file).ok_or_else(|| fail("no such model".to_owned()))?.1;
@@ -323,6 +329,9 @@ fn batch(
     let mut builder = Batch::builder(&model).nworld(nworld);
     for &f in fields {
         builder = builder.per_world(f);
+    }
+    if let Some(n) = nconmax {
+        builder = builder.nconmax(n);
     }
     // a law has few worlds: they go into lanes because they are told to
     let widest = |precision| (precision, kiloworld_sim::lanes(precision)[0]);

@@ -5,6 +5,10 @@
 macro_rules! for_each_law {
     ($with:ident) => {
         $with! {
+            batch_alone
+            batch_neighbours
+            batch_restored
+            batch_twice
             box_size
             condim_slope
             condim_spin
@@ -35,9 +39,12 @@ macro_rules! for_each_law {
             symmetry
             weld_anchor
             weld_cantilever
+            weld_iterations
             weld_light
             weld_motion
+            weld_pallet
             weld_pull
+            weld_targets
         }
     };
 }
@@ -62,7 +69,7 @@ macro_rules! models {
 
 models! {
     "ball_on_slope.xml" "big_boxes.xml" "bounce.xml" "box_stack.xml" "cantilever.xml" "double_pendulum.xml" "four_bar.xml" "free_body.xml"
-    "gear.xml" "gripper_pinch.xml" "incline.xml" "pendulum.xml" "servo.xml" "slider.xml" "sliding_block.xml"
+    "gear.xml" "gripper_pinch.xml" "incline.xml" "pallet.xml" "pendulum.xml" "servo.xml" "servo_tool.xml" "slider.xml" "sliding_block.xml"
     "space_chain.xml" "spinning_ball.xml" "top.xml" "tumble.xml" "weld_anchor.xml" "weld_light.xml"
     "weld_pull.xml" "weld_spin.xml"
 }

@@ -7,11 +7,12 @@ use crate::file::{Change, LawFile, Measure, Sweep, Texts, applies};
 use crate::totals;
 use crate::world::{Key, Values, View, World, apply};
 use kiloworld_layout::{Buffer, Field, Slice};
-use kiloworld_sim::Batch;
+use kiloworld_sim::{Batch, stiff_solref};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes a batch: model file, options of the file, number of worlds, fields that differ from world to world.
-pub(crate) type Make<'a> = &'a dyn Fn(&str, &BTreeMap<String, String>, usize, &[Field]) -> Result<Batch, Error>;
+/// Makes a batch: model file, options of the file, number of worlds, fields that differ from world to world, contacts.
+pub(crate) type Make<'a> =
+    &'a dyn Fn(&str, &BTreeMap<String, String>, usize, &[Field], Option<usize>) -> Result<Batch, Error>;
 
 /// What a world measured: the values of the law's checks, and the expected values of its case.
 #[derive(Debug)]
@@ -39,6 +40,10 @@ pub(crate) fn measure(law: &LawFile, fields: &BTreeSet<Field>, make: Make<'_>) -
     }
     let mut out = Vec::new();
     for (option, worlds) in groups {
+        if let Measure::Bits(bits) = &law.measure {
+            out.extend(crate::bits::measure(law, bits, worlds, make)?);
+            continue;
+        }
         out.extend(Run::new(law, worlds, &option, fields, make)?.measure()?);
     }
     out.sort_by_key(|o| (o.control, o.case));
@@ -77,14 +82,14 @@ fn parts(measure: &Measure) -> &'static [usize] {
 }
 
 /// One batch of a law.
-struct Run<'a> {
-    law: &'a LawFile,
-    worlds: Vec<World>,
-    batch: Batch,
+pub(crate) struct Run<'a> {
+    pub(crate) law: &'a LawFile,
+    pub(crate) worlds: Vec<World>,
+    pub(crate) batch: Batch,
     /// model fields of each world that differ from world to world
-    set: Vec<Values>,
+    pub(crate) set: Vec<Values>,
     /// what the checks read
-    reads: Vec<Field>,
+    pub(crate) reads: Vec<Field>,
 }
 
 impl<'a> Run<'a> {
@@ -97,7 +102,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         let bad = |e: String| Error::Law(e);
         let fields: Vec<Field> = fields.iter().copied().collect();
-        let mut batch = make(&law.model, option, worlds.len(), &fields)?;
+        let mut batch = make(&law.model, option, worlds.len(), &fields, None)?;
         let model = batch.model().clone();
         let mut set = vec![Values::new(); worlds.len()];
         for (values, w) in set.iter_mut().zip(&worlds) {
@@ -106,11 +111,20 @@ impl<'a> Run<'a> {
                     values.insert(f, v.to_vec());
                 }
             }
-            for list in &w.set {
+            // the time step first: stiff welds follow it
+            let (step, rest): (Vec<_>, Vec<_>) = w.set.iter().map(split_timestep).unzip();
+            for list in &step {
                 apply(&model, values, &w.vars, list).map_err(bad)?;
             }
             if let Some(h) = values.get_mut(&Field::opt_timestep) {
                 h[0] /= w.part as f64;
+                let solref = stiff_solref(h[0]);
+                if let Some(all) = values.get_mut(&Field::eq_solref) {
+                    batch.stiff_rows().iter().for_each(|&e| all[2 * e..2 * e + 2].copy_from_slice(&solref));
+                }
+            }
+            for list in &rest {
+                apply(&model, values, &w.vars, list).map_err(bad)?;
             }
         }
         for &f in &fields {
@@ -121,6 +135,9 @@ impl<'a> Run<'a> {
             for c in &law.check {
                 c.signal.0.names(run);
                 c.expected.0.names(run);
+            }
+            if let Measure::Drift(drift) = &law.measure {
+                drift.parts.iter().for_each(|p| p.0.names(run));
             }
             law.case.iter().flat_map(|c| c.expected.values()).for_each(|e| e.0.names(run));
             worlds.iter().flat_map(|w| w.vars.values()).for_each(|e| e.names(run));
@@ -140,26 +157,11 @@ impl<'a> Run<'a> {
     /// Applies lists of state fields to every world.
     fn start(&mut self, lists: impl Fn(&World) -> Vec<BTreeMap<String, Texts>>) -> Result<(), Error> {
         let lists: Vec<_> = self.worlds.iter().map(lists).collect();
-        let mut fields = BTreeSet::new();
-        for key in lists.iter().flatten().flat_map(BTreeMap::keys) {
-            fields.insert(Key::parse(key).map_err(Error::Law)?.field);
-        }
-        let fields: Vec<Field> = fields.into_iter().collect();
-        let mut values = self.read(&fields)?;
-        for ((values, w), lists) in values.iter_mut().zip(&self.worlds).zip(&lists) {
-            for list in lists {
-                apply(self.batch.model(), values, &w.vars, list).map_err(Error::Law)?;
-            }
-        }
-        for f in fields {
-            let all: Vec<f64> = values.iter().flat_map(|v| v[&f].iter().copied()).collect();
-            self.batch.set(f, &all)?;
-        }
-        Ok(())
+        start(&mut self.batch, &self.set, &lists, |w| &self.worlds[w].vars)
     }
 
     /// Reads fields of every world, with the world's own model fields.
-    fn read(&mut self, fields: &[Field]) -> Result<Vec<Values>, Error> {
+    pub(crate) fn read(&mut self, fields: &[Field]) -> Result<Vec<Values>, Error> {
         let ids: Vec<usize> = (0..self.worlds.len()).collect();
         let read = self.batch.forward(&ids, fields)?;
         let mut out = self.set.clone();
@@ -178,13 +180,13 @@ impl<'a> Run<'a> {
         Ok(out)
     }
 
-    fn eval(&self, w: usize, values: &Values, e: &Expr) -> Result<f64, Error> {
+    pub(crate) fn eval(&self, w: usize, values: &Values, e: &Expr) -> Result<f64, Error> {
         let view = View { model: self.batch.model(), values, vars: &self.worlds[w].vars, x: None };
         e.eval(&view as &dyn Names).map_err(Error::Law)
     }
 
     /// The checks' signals in every world, with the values they were taken from.
-    fn sample(&mut self) -> Result<(Vec<Vec<f64>>, Vec<Values>), Error> {
+    pub(crate) fn sample(&mut self) -> Result<(Vec<Vec<f64>>, Vec<Values>), Error> {
         let reads = self.reads.clone();
         let values = self.read(&reads)?;
         let mut out = Vec::new();
@@ -221,8 +223,12 @@ impl<'a> Run<'a> {
             Measure::Period { first, count, window } => self.period(*first, *count, *window)?,
             Measure::Order { steps } => self.order(*steps)?,
             Measure::Sweep(sweep) => self.sweep(sweep)?,
+            Measure::Drift(drift) => self.drift(drift)?,
+            Measure::Ramp(ramp) => self.ramp(ramp)?,
+            Measure::Bits(_) => Vec::new(),
         };
-        let values = self.sample()?.1;
+        let reads = self.reads.clone();
+        let values = self.read(&reads)?;
         let mut out = Vec::new();
         for (w, measured) in measured.into_iter().enumerate() {
             let world = &self.worlds[w];
@@ -368,6 +374,41 @@ impl<'a> Run<'a> {
         }
         Ok(out)
     }
+}
+
+/// Applies lists of state fields, those of `lists[w]` to world `w` with its own model fields `set[w]`.
+pub(crate) fn start<'v>(
+    batch: &mut Batch,
+    set: &[Values],
+    lists: &[Vec<BTreeMap<String, Texts>>],
+    vars: impl Fn(usize) -> &'v BTreeMap<String, Expr>,
+) -> Result<(), Error> {
+    let mut fields = BTreeSet::new();
+    for key in lists.iter().flatten().flat_map(BTreeMap::keys) {
+        fields.insert(Key::parse(key).map_err(Error::Law)?.field);
+    }
+    for f in fields {
+        let mut all = batch.get(f)?;
+        let n = all.len() / lists.len();
+        for (w, lists) in lists.iter().enumerate() {
+            let mut values = set.get(w).cloned().unwrap_or_default();
+            values.insert(f, all[w * n..(w + 1) * n].to_vec());
+            for list in lists {
+                let of = |key: &str| Key::parse(key).is_ok_and(|k| k.field == f);
+                let list = list.iter().filter(|(k, _)| of(k)).map(|(k, v)| (k.clone(), v.clone())).collect();
+                apply(batch.model(), &mut values, vars(w), &list).map_err(Error::Law)?;
+            }
+            all[w * n..(w + 1) * n].copy_from_slice(&values[&f]);
+        }
+        batch.set(f, &all)?;
+    }
+    Ok(())
+}
+
+/// What is set to the time step, and the rest.
+fn split_timestep(list: &BTreeMap<String, Texts>) -> (BTreeMap<String, Texts>, BTreeMap<String, Texts>) {
+    let clock = |key: &str| Key::parse(key).is_ok_and(|k| k.field == Field::opt_timestep);
+    list.iter().map(|(k, v)| (k.clone(), v.clone())).partition(|(k, _)| clock(k))
 }
 
 /// The fields of a world that names refer to.

@@ -47,6 +47,11 @@ impl World {
         }
         w
     }
+
+    /// The value of an expression that reads nothing of the batch.
+    pub(crate) fn eval(&self, model: &Model<f64>, e: &Expr) -> Result<f64, String> {
+        e.eval(&View { model, values: &Values::new(), vars: &self.vars, x: None })
+    }
 }
 
 /// Field values of one world.

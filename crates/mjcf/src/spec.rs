@@ -15,7 +15,7 @@ pub use actuator::{
 };
 pub use asset::{Asset, AssetFile, Content, Hfield, Mesh, MeshInertia};
 pub use constraint::{
-    Equality, EqualityKind, EqualityObjects, Exclude, FixedJoint, Pair, SpatialStep, Tendon, TendonKind,
+    Equality, EqualityKind, EqualityObjects, Exclude, FixedJoint, Pair, SOLIMP, SOLREF, SpatialStep, Tendon, TendonKind,
 };
 pub use option::{Compiler, Cone, Flags, InertiaFromGeom, Integrator, Jacobian, Options, SizeHints, Solver, Statistic};
 pub use sensor::{Camera, CameraMode, Object, Sensor};

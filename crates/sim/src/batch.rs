@@ -3,6 +3,7 @@
 use crate::cpu_worlds::{Control, CpuWorlds};
 use crate::gpu_batch::GpuWorlds;
 use crate::row::COUNTERS;
+use crate::welds::StiffRows;
 use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
 use kiloworld_layout::{Buffer, Call, Data, Field, Model, Stage};
 use std::sync::Mutex;
@@ -20,6 +21,8 @@ pub struct Batch {
     per_world: Vec<Field>,
     forward: Vec<Call>,
     step: Vec<Call>,
+    stiff: StiffRows,
+    control_period: usize,
 }
 
 impl Batch {
@@ -28,9 +31,16 @@ impl Batch {
         BatchBuilder::new(model)
     }
 
-    pub(crate) fn new(m: Model<f64>, nworld: usize, inner: Inner, per_world: Vec<Field>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        m: Model<f64>,
+        nworld: usize,
+        inner: Inner,
+        per_world: Vec<Field>,
+        stiff: StiffRows,
+        control_period: usize,
+    ) -> Result<Self, Error> {
         let (forward, step) = (step::forward(&m.opt), step::step(&m.opt));
-        let mut batch = Self { m, nworld, inner, per_world, forward, step };
+        let mut batch = Self { m, nworld, inner, per_world, forward, step, stiff, control_period };
         batch.reset(None, None)?;
         Ok(batch)
     }
@@ -51,6 +61,29 @@ impl Batch {
             Inner::Cpu(c) => format!("cpu {}, {} threads", c.name(), rayon::current_num_threads()),
             Inner::Gpu(g) => g.name(),
         }
+    }
+
+    /// `f32` or `f64`, and worlds that a register holds (CPU) or invocations that work on a world (GPU).
+    pub(crate) fn number(&self) -> (&'static str, usize) {
+        match &self.inner {
+            Inner::Cpu(c) => c.number(),
+            Inner::Gpu(g) => ("f32", g.lanes()),
+        }
+    }
+
+    /// Model fields that differ from world to world.
+    pub(crate) fn per_world(&self) -> &[Field] {
+        &self.per_world
+    }
+
+    /// Steps of a control period.
+    pub fn control_period(&self) -> usize {
+        self.control_period
+    }
+
+    /// Equalities by where their softness comes from.
+    pub(crate) fn welds(&self) -> crate::WeldRoutes {
+        self.stiff.counts
     }
 
     /// True on a GPU that is made of CPU cores.
@@ -210,6 +243,37 @@ impl Batch {
         self.set_rows(field, &ids, values)
     }
 
+    /// Sets a field that was made per world. Stiff welds follow a new time step; those of a world whose `eq_solref` is set are the
+    /// user's from then on.
+    fn set_model(&mut self, field: Field, ids: &[usize], values: &[f64]) -> Result<(), Error> {
+        match field {
+            Field::opt_timestep => values.iter().try_for_each(|&h| crate::builder::positive(h).map(drop))?,
+            Field::eq_solref => self.stiff.release(ids),
+            _ => {}
+        }
+        self.put_model(field, ids, values)?;
+        if field == Field::opt_timestep {
+            let (worlds, solref) = self.stiff.follow(&self.m, ids, values);
+            if !worlds.is_empty() {
+                self.put_model(Field::eq_solref, &worlds, &solref)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_model(&mut self, field: Field, ids: &[usize], values: &[f64]) -> Result<(), Error> {
+        match &mut self.inner {
+            Inner::Cpu(c) => c.set_model(field, ids, values),
+            Inner::Gpu(g) => g.set_rows(field, ids, values)?,
+        }
+        Ok(())
+    }
+
+    /// Equalities under the stiff rule: see [`crate::stiff_solref`].
+    pub fn stiff_rows(&self) -> &[usize] {
+        self.stiff.ids()
+    }
+
     /// Sets a field of some worlds: `(ids.len(), n)`.
     pub fn set_rows(&mut self, field: Field, ids: &[usize], values: &[f64]) -> Result<(), Error> {
         let ids = self.ids(Some(ids))?;
@@ -220,11 +284,7 @@ impl Batch {
         }
         if self.per_world.contains(&field) {
             finite(field, &ids, len, values)?;
-            match &mut self.inner {
-                Inner::Cpu(c) => c.set_model(field, &ids, values),
-                Inner::Gpu(g) => g.set_rows(field, &ids, values)?,
-            }
-            return Ok(());
+            return self.set_model(field, &ids, values);
         }
         let settable = info.buffer == Buffer::State || field == Field::eq_active;
         if info.is_model() {

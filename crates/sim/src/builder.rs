@@ -3,7 +3,8 @@
 use crate::batch::{Batch, Inner};
 use crate::cpu_worlds::cpu_worlds;
 use crate::gpu_batch::GpuWorlds;
-use crate::{Error, sizing};
+use crate::welds::StiffRows;
+use crate::{Error, Welds, sizing};
 use kiloworld_gpu::{Gpu, GpuOptions, TuningChange};
 use kiloworld_layout::consts::solver;
 use kiloworld_layout::{Buffer, Field, Kind};
@@ -52,6 +53,9 @@ pub struct BatchBuilder<'m> {
     tuning: TuningChange,
     gpu: Option<Gpu>,
     fixed_iterations: Option<usize>,
+    welds: Welds,
+    timestep: Option<f64>,
+    control_period: usize,
 }
 
 impl<'m> BatchBuilder<'m> {
@@ -67,6 +71,9 @@ impl<'m> BatchBuilder<'m> {
             tuning: TuningChange::default(),
             gpu: None,
             fixed_iterations: None,
+            welds: Welds::default(),
+            timestep: None,
+            control_period: 1,
         }
     }
 
@@ -133,10 +140,32 @@ impl<'m> BatchBuilder<'m> {
         self
     }
 
+    /// What becomes of welds and connects whose file sets neither `solref` nor `solimp` ([`Welds::Stiff`]).
+    pub fn welds(mut self, welds: Welds) -> Self {
+        self.welds = welds;
+        self
+    }
+
+    /// The time step [s] instead of the model's; stiff welds follow it. Where it differs from world to world
+    /// (`per_world(Field::opt_timestep)`), they follow each world's.
+    pub fn timestep(mut self, h: f64) -> Self {
+        self.timestep = Some(h);
+        self
+    }
+
+    /// Steps of a control period (1): how long [`Batch::run`] holds a control.
+    pub fn control_period(mut self, steps: usize) -> Self {
+        self.control_period = steps;
+        self
+    }
+
     /// Makes the batch, every world reset.
-    pub fn build(self) -> Result<Batch, Error> {
+    pub fn build(mut self) -> Result<Batch, Error> {
         if self.nworld == 0 {
             return Err(Error::NoWorlds);
+        }
+        if self.control_period == 0 {
+            return Err(Error::ControlPeriod);
         }
         self.model.check_supported()?;
         for &field in &self.per_world {
@@ -156,6 +185,16 @@ impl<'m> BatchBuilder<'m> {
             m.opt.iterations = i32::try_from(n).unwrap_or(i32::MAX);
             m.opt.fixed_iterations = true;
         }
+        if let Some(h) = self.timestep {
+            m.opt_timestep[0] = positive(h)?;
+        }
+        let stiff = StiffRows::apply(&mut m, self.welds);
+        if !stiff.ids().is_empty()
+            && self.per_world.contains(&Field::opt_timestep)
+            && !self.per_world.contains(&Field::eq_solref)
+        {
+            self.per_world.push(Field::eq_solref);
+        }
         self.capacities(&mut m)?;
         let inner = match (gpu, self.precision) {
             (Some(_), Precision::F64) => return Err(Error::GpuPrecision),
@@ -171,7 +210,7 @@ impl<'m> BatchBuilder<'m> {
             }
             (None, precision) => Inner::Cpu(cpu_worlds(&m, self.nworld, precision, self.tuning.lanes)?),
         };
-        Batch::new(m, self.nworld, inner, self.per_world)
+        Batch::new(m, self.nworld, inner, self.per_world, stiff, self.control_period)
     }
 
     /// Fills in `nconmax` and `njmax`.
@@ -197,6 +236,11 @@ impl<'m> BatchBuilder<'m> {
         }
         Ok(())
     }
+}
+
+/// A time step that is one.
+pub(crate) fn positive(h: f64) -> Result<f64, Error> {
+    if h > 0.0 && h.is_finite() { Ok(h) } else { Err(Error::Timestep(h)) }
 }
 
 /// Newton steps on the GPU where the model allows more: with warm start 2 to 4 are needed, and converged worlds cost next to

@@ -289,11 +289,14 @@ impl<T: Compiled> CpuBatch<T> {
 
 impl<T: Compiled> CpuWorlds for CpuBatch<T> {
     fn name(&self) -> String {
-        let precision = if size_of::<T::One>() == size_of::<f32>() { "f32" } else { "f64" };
-        match T::LANES {
-            1 => precision.to_owned(),
-            n => format!("{precision}, {n} lanes"),
+        match self.number() {
+            (precision, 1) => precision.to_owned(),
+            (precision, n) => format!("{precision}, {n} lanes"),
         }
+    }
+
+    fn number(&self) -> (&'static str, usize) {
+        (if size_of::<T::One>() == size_of::<f32>() { "f32" } else { "f64" }, T::LANES)
     }
 
     fn bytes_per_world(&self) -> usize {
@@ -311,7 +314,7 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
     }
 
     fn keeps(&self, field: Field) -> bool {
-        self.rows.real(field).or(self.rows.int(field)).is_some()
+        field.info().is_model() || self.rows.real(field).or(self.rows.int(field)).is_some()
     }
 
     fn get(&self, field: Field, w: usize, out: &mut [f64]) {
@@ -325,6 +328,11 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
             }
         } else if let Some((at, len)) = self.rows.int(field) {
             out.iter_mut().zip(&ints[at..at + len]).for_each(|(o, x)| *o = f64::from(x.get(l)));
+        } else if let Some((_, values)) = self.overrides.iter().find(|o| o.0 == field) {
+            let at = w / T::LANES * out.len();
+            out.iter_mut().zip(&values[at..]).for_each(|(o, x)| *o = x.lane(l).to_f64());
+        } else if let Some(Slice::F(values)) = self.one.get(field) {
+            out.iter_mut().zip(values).for_each(|(o, x)| *o = x.to_f64());
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) type Each<'a, T> = &'a (dyn Fn(usize, usize, &Data<T>) + Sync);
 pub(crate) trait CpuWorlds: Send + Sync {
     /// The number that the worlds are stepped in, in words.
     fn name(&self) -> String;
+    /// The number's precision and its lanes.
+    fn number(&self) -> (&'static str, usize);
     /// Bytes that a world keeps between steps.
     fn bytes_per_world(&self) -> usize;
     /// Bytes of work arrays a thread.

@@ -98,6 +98,41 @@ pub enum Error {
         /// the widths that there are
         has: String,
     },
+    /// a rule for welds that there is not
+    #[error(
+        "there is no rule `{0}` for welds: `stiff` (as stiff as the step allows, where the file leaves it open) or `mujoco`"
+    )]
+    Welds(String),
+    /// a time step that is none
+    #[error("a time step of {0} s is none: it must be positive and finite")]
+    Timestep(f64),
+    /// an actuator that is not there
+    #[error("actuator {id} is out of range: the model has {nu} actuators")]
+    Actuator {
+        /// the id
+        id: usize,
+        /// actuators
+        nu: usize,
+    },
+    /// an actuator that is given twice
+    #[error("actuator {0} has two targets")]
+    RepeatedActuator(usize),
+    /// targets that do not fit the actuators
+    #[error("{got} targets for {actuators} actuators: give one each, or {nworld} worlds × {actuators} = {}", nworld * actuators)]
+    Targets {
+        /// numbers given
+        got: usize,
+        /// actuators
+        actuators: usize,
+        /// worlds
+        nworld: usize,
+    },
+    /// a time that no ramp can take
+    #[error("a ramp of {0} s is none: its time must be positive and finite")]
+    RampTime(f64),
+    /// a control period of no step
+    #[error("a control period has at least one step")]
+    ControlPeriod,
     /// precision that the backend does not have
     #[error("the GPU computes in f32; ask for precision f32 or auto, or for the CPU backend")]
     GpuPrecision,

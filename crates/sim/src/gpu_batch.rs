@@ -30,6 +30,10 @@ impl GpuWorlds {
         format!("gpu f32, {} ({}, {})", info.name, info.backend, info.driver)
     }
 
+    pub(crate) fn lanes(&self) -> usize {
+        self.batch.tuning().lanes as usize
+    }
+
     pub(crate) fn is_software(&self) -> bool {
         self.batch.gpu().info().is_cpu
     }

@@ -4,9 +4,9 @@ use super::Tri;
 use crate::span::At;
 
 /// MuJoCo's default `solref`.
-pub(crate) const SOLREF: [f64; 2] = [0.02, 1.0];
+pub const SOLREF: [f64; 2] = [0.02, 1.0];
 /// MuJoCo's default `solimp`.
-pub(crate) const SOLIMP: [f64; 5] = [0.9, 0.95, 0.001, 0.5, 2.0];
+pub const SOLIMP: [f64; 5] = [0.9, 0.95, 0.001, 0.5, 2.0];
 
 /// `contact/pair`. Like MuJoCo 4, a pair takes nothing from its geoms: what is not written has these defaults.
 #[derive(Clone, Debug, PartialEq)]
