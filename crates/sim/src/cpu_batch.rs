@@ -314,7 +314,7 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
     }
 
     fn keeps(&self, field: Field) -> bool {
-        field.info().is_model() || self.rows.real(field).or(self.rows.int(field)).is_some()
+        self.rows.real(field).or(self.rows.int(field)).is_some()
     }
 
     fn get(&self, field: Field, w: usize, out: &mut [f64]) {
@@ -328,11 +328,6 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
             }
         } else if let Some((at, len)) = self.rows.int(field) {
             out.iter_mut().zip(&ints[at..at + len]).for_each(|(o, x)| *o = f64::from(x.get(l)));
-        } else if let Some((_, values)) = self.overrides.iter().find(|o| o.0 == field) {
-            let at = w / T::LANES * out.len();
-            out.iter_mut().zip(&values[at..]).for_each(|(o, x)| *o = x.lane(l).to_f64());
-        } else if let Some(Slice::F(values)) = self.one.get(field) {
-            out.iter_mut().zip(values).for_each(|(o, x)| *o = x.to_f64());
         }
     }
 
