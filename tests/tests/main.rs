@@ -1,4 +1,5 @@
 //! tests
+mod attach;
 mod barriers;
 mod batch;
 mod batch_bits;
@@ -17,6 +18,7 @@ mod mirror;
 mod mjcf;
 mod model;
 mod pipeline;
+mod quarantine;
 mod smooth;
 mod solver;
 mod solver_kkt;

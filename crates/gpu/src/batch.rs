@@ -36,6 +36,7 @@ pub struct GpuBatch {
     /// copies of some worlds: see `aside`
     pub(crate) aside: Option<Slice>,
     pub(crate) shared: [wgpu::Buffer; 2],
+    pub(crate) history: Option<crate::history::History>,
     module: LayoutModule,
     shaders: Shaders,
     tuning: Tuning,
@@ -84,6 +85,7 @@ impl GpuBatch {
             layout,
             slices,
             aside: None,
+            history: None,
             shared,
             pipelines: HashMap::new(),
             timings: crate::timing::Timings::default(),

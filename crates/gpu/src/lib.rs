@@ -11,6 +11,7 @@ mod count;
 mod device;
 mod error;
 mod fields;
+mod history;
 pub mod link;
 mod pipelines;
 mod readback;

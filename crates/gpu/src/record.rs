@@ -3,6 +3,7 @@
 use crate::batch::GpuBatch;
 use crate::buffers::{ARGUMENT_STRIDE, ARGUMENTS, Slice};
 use crate::error::GpuError;
+use crate::history;
 use crate::stage::{Kernel, argument, fused, kernels};
 use kiloworld_layout::{Call, Stage};
 
@@ -32,16 +33,25 @@ const DISPATCHES_A_SUBMISSION: usize = 1024;
 impl GpuBatch {
     /// Runs a list of calls `n` times. Returns when the work is sent; reading waits for it.
     pub fn submit(&mut self, calls: &[Call], n: usize) -> Result<(), GpuError> {
+        self.run(calls, n, false)
+    }
+
+    /// The same of the calls of a step, recorded where a history is kept: see [`GpuBatch::remember`].
+    pub fn step(&mut self, calls: &[Call], n: usize) -> Result<(), GpuError> {
+        self.run(calls, n, true)
+    }
+
+    fn run(&mut self, calls: &[Call], n: usize, record: bool) -> Result<(), GpuError> {
         let list = self.prepare(calls)?;
         if list.is_empty() {
             return Ok(());
         }
-        let steps = (DISPATCHES_A_SUBMISSION / list.len()).max(1);
+        let steps = (DISPATCHES_A_SUBMISSION / list.len()).clamp(1, history::STEPS);
         let mut before = None;
         let mut done = 0;
         while done < n {
             let now = steps.min(n - done);
-            let sent = self.send(&list, now)?;
+            let sent = self.send(&list, now, record)?;
             done += now;
             // at most two submissions in flight, so that a long rollout does not pile up in host memory
             if let Some(index) = before.replace(sent) {
@@ -65,7 +75,7 @@ impl GpuBatch {
     pub fn run_kernel(&mut self, file: &'static str, entry: &'static str, arg: u32) -> Result<(), GpuError> {
         let kernel = Kernel { file, entry, repeat: 1 };
         self.compile(kernel)?;
-        self.send(&[Dispatch { kernel, stage: Stage::Load, argument: arg.min(ARGUMENTS - 1) }], 1).map(drop)
+        self.send(&[Dispatch { kernel, stage: Stage::Load, argument: arg.min(ARGUMENTS - 1) }], 1, false).map(drop)
     }
 
     /// Compiles the kernels of these calls, so that the first step is not slower than the rest; the dispatches.
@@ -90,8 +100,12 @@ impl GpuBatch {
         if self.tuning().fused && !self.timings.is_on() { fuse(&list) } else { list }
     }
 
-    fn send(&mut self, list: &[Dispatch], steps: usize) -> Result<wgpu::SubmissionIndex, GpuError> {
+    fn send(&mut self, list: &[Dispatch], steps: usize, record: bool) -> Result<wgpu::SubmissionIndex, GpuError> {
         let gpu = self.gpu.clone();
+        if let Some(history) = self.history.as_mut().filter(|_| record) {
+            history.begin(&gpu, steps);
+        }
+        let history = self.history.as_ref().filter(|_| record);
         let mut timer = self.timings.start(&gpu, list.iter().map(|d| d.stage), steps)?;
         let encoder = gpu.scoped("record", || {
             let mut encoder =
@@ -99,7 +113,10 @@ impl GpuBatch {
             match &mut timer {
                 // one pass a stage, so that each can be timed
                 Some(timer) => {
-                    for _ in 0..steps {
+                    for k in 0..steps {
+                        if let Some(history) = history {
+                            history.encode(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()), k);
+                        }
                         for part in list.chunk_by(|a, b| a.stage == b.stage) {
                             let writes = timer.writes(part[0].stage);
                             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -113,7 +130,10 @@ impl GpuBatch {
                 }
                 None => {
                     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                    (0..steps).for_each(|_| self.encode(&mut pass, list, &self.slices));
+                    for k in 0..steps {
+                        history.into_iter().for_each(|h| h.encode(&mut pass, k));
+                        self.encode(&mut pass, list, &self.slices);
+                    }
                 }
             }
             encoder.finish()

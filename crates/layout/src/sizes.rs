@@ -30,6 +30,11 @@ macro_rules! sizes {
             pub fn get(&self, name: SizeName) -> usize {
                 match name { $(SizeName::$name => self.$name,)* }
             }
+
+            /// One size, to set it.
+            pub fn get_mut(&mut self, name: SizeName) -> &mut usize {
+                match name { $(SizeName::$name => &mut self.$name,)* }
+            }
         }
     };
 }

@@ -22,6 +22,7 @@ mod tree;
 mod wrap;
 
 pub use capacity::{rows_always, rows_per_contact, slots};
+pub use equality::capture;
 pub(crate) use joint::Simple;
 pub(crate) use setconst::set_const;
 

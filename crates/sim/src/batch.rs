@@ -2,6 +2,7 @@
 
 use crate::cpu_worlds::{Control, CpuWorlds};
 use crate::gpu_batch::GpuWorlds;
+use crate::quarantine::Quarantine;
 use crate::row::COUNTERS;
 use crate::welds::StiffRows;
 use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
@@ -15,10 +16,11 @@ pub(crate) enum Inner {
 
 /// Many worlds of one model. Arrays are `(nworld, n)`, row-major, f64 whatever the backend computes in.
 pub struct Batch {
-    m: Model<f64>,
-    nworld: usize,
-    inner: Inner,
-    per_world: Vec<Field>,
+    pub(crate) m: Model<f64>,
+    pub(crate) nworld: usize,
+    pub(crate) inner: Inner,
+    pub(crate) per_world: Vec<Field>,
+    pub(crate) quarantine: Quarantine,
     forward: Vec<Call>,
     step: Vec<Call>,
     stiff: StiffRows,
@@ -38,9 +40,10 @@ impl Batch {
         per_world: Vec<Field>,
         stiff: StiffRows,
         control_period: usize,
+        quarantine: Quarantine,
     ) -> Result<Self, Error> {
         let (forward, step) = (step::forward(&m.opt), step::step(&m.opt));
-        let mut batch = Self { m, nworld, inner, per_world, forward, step, stiff, control_period };
+        let mut batch = Self { m, nworld, inner, per_world, quarantine, forward, step, stiff, control_period };
         batch.reset(None, None)?;
         Ok(batch)
     }
@@ -99,7 +102,7 @@ impl Batch {
         }
     }
 
-    fn ids(&self, ids: Option<&[usize]>) -> Result<Vec<usize>, Error> {
+    pub(crate) fn ids(&self, ids: Option<&[usize]>) -> Result<Vec<usize>, Error> {
         match ids {
             None => Ok((0..self.nworld).collect()),
             Some(ids) => {
@@ -143,6 +146,7 @@ impl Batch {
                 Inner::Gpu(g) => g.set_rows(field, &ids, &row.repeat(ids.len()))?,
             }
         }
+        self.quarantine.started(&ids, keyframe);
         Ok(())
     }
 
@@ -154,19 +158,22 @@ impl Batch {
 
     /// Runs `n` steps of every world.
     pub fn step(&mut self, n: usize) -> Result<(), Error> {
-        match &mut self.inner {
-            Inner::Cpu(c) => c.step(&self.step, n, None),
-            Inner::Gpu(g) => g.step(&self.step, n)?,
-        }
-        Ok(())
+        self.advance(n, None)?;
+        self.settle()
     }
 
     /// Runs `n` steps, `control(world, step, ctrl)` filling in a world's controls before each of them.
     pub fn step_with(&mut self, n: usize, control: Control<'_>) -> Result<(), Error> {
+        self.advance(n, Some(control))?;
+        self.settle()
+    }
+
+    fn advance(&mut self, n: usize, control: Option<Control<'_>>) -> Result<(), Error> {
         let (nworld, nu) = (self.nworld, self.m.size.nu);
-        match &mut self.inner {
-            Inner::Cpu(c) => c.step(&self.step, n, Some(control)),
-            Inner::Gpu(g) => {
+        match (&mut self.inner, control) {
+            (Inner::Cpu(c), control) => c.step(&self.step, n, control),
+            (Inner::Gpu(g), None) => g.step(&self.step, n)?,
+            (Inner::Gpu(g), Some(control)) => {
                 for k in 0..n {
                     let mut ctrl = vec![0.0; nworld * nu];
                     for w in 0..nworld {
@@ -199,8 +206,7 @@ impl Batch {
             let control: Option<Control<'_>> = nudge.as_ref().map(|f| f as Control<'_>);
             match (&mut self.inner, control) {
                 (Inner::Cpu(c), _) => c.trace(&self.step, 1, control, &|w, _, d| show(w, k, d)),
-                (Inner::Gpu(_), Some(control)) => self.step_with(1, control)?,
-                (Inner::Gpu(_), None) => self.step(1)?,
+                (Inner::Gpu(_), control) => self.advance(1, control)?,
             }
             if let Inner::Gpu(g) = &self.inner {
                 for w in 0..self.nworld {
@@ -208,7 +214,7 @@ impl Batch {
                 }
             }
         }
-        Ok(())
+        self.settle()
     }
 
     /// A field of every world: `(nworld, n)`. Kept fields (state, counts of the last step) as they are; computed fields

@@ -3,6 +3,7 @@
 use crate::batch::{Batch, Inner};
 use crate::cpu_worlds::cpu_worlds;
 use crate::gpu_batch::GpuWorlds;
+use crate::quarantine::{Policy, Quarantine};
 use crate::welds::StiffRows;
 use crate::{Error, Welds, sizing};
 use kiloworld_gpu::{Gpu, GpuOptions, TuningChange};
@@ -56,6 +57,8 @@ pub struct BatchBuilder<'m> {
     welds: Welds,
     timestep: Option<f64>,
     control_period: usize,
+    pub(crate) policy: Policy,
+    pub(crate) history: usize,
 }
 
 impl<'m> BatchBuilder<'m> {
@@ -74,6 +77,8 @@ impl<'m> BatchBuilder<'m> {
             welds: Welds::default(),
             timestep: None,
             control_period: 1,
+            policy: Policy::default(),
+            history: 0,
         }
     }
 
@@ -109,7 +114,9 @@ impl<'m> BatchBuilder<'m> {
 
     /// Lets a real field of the model differ from world to world (domain randomization): see [`Batch::set`].
     pub fn per_world(mut self, field: Field) -> Self {
-        self.per_world.push(field);
+        if !self.per_world.contains(&field) {
+            self.per_world.push(field);
+        }
         self
     }
 
@@ -196,7 +203,7 @@ impl<'m> BatchBuilder<'m> {
             self.per_world.push(Field::eq_solref);
         }
         self.capacities(&mut m)?;
-        let inner = match (gpu, self.precision) {
+        let mut inner = match (gpu, self.precision) {
             (Some(_), Precision::F64) => return Err(Error::GpuPrecision),
             (Some(gpu), _) => {
                 if !m.opt.fixed_iterations {
@@ -210,7 +217,12 @@ impl<'m> BatchBuilder<'m> {
             }
             (None, precision) => Inner::Cpu(cpu_worlds(&m, self.nworld, precision, self.tuning.lanes)?),
         };
-        Batch::new(m, self.nworld, inner, self.per_world, stiff, self.control_period)
+        match &mut inner {
+            Inner::Cpu(c) => c.remember(self.history),
+            Inner::Gpu(g) => g.remember(self.history)?,
+        }
+        let quarantine = Quarantine::new(self.model, self.policy);
+        Batch::new(m, self.nworld, inner, self.per_world, stiff, self.control_period, quarantine)
     }
 
     /// Fills in `nconmax` and `njmax`.

@@ -5,6 +5,7 @@
 //! nothing that the live one does not, and nothing of it is kept.
 
 use crate::cpu_worlds::{Control, CpuWorlds, Each};
+use crate::history::{Record, Ring};
 use crate::row::{RowLayout, two_float_coordinates};
 use kiloworld_cpu::{Compiled, Ints, Real, Scalar, World};
 use kiloworld_layout::{Call, Data, Field, Kind, Model, Slice, SliceMut, Stage, consts::status};
@@ -23,9 +24,18 @@ pub(crate) struct CpuBatch<T: Compiled> {
     ints: Vec<T::Int>,
     /// model fields that differ from world to world, group by group
     overrides: Vec<(Field, Vec<T>)>,
+    /// the last states of each group's worlds
+    rings: Vec<Ring<T::One>>,
     two_float: Vec<bool>,
     scratch: Pool<Scratch<T>>,
     scratch_one: Pool<Scratch<T::One>>,
+}
+
+/// What is kept of a group's worlds.
+struct Rows<'a, T: Real> {
+    reals: &'a mut [T],
+    ints: &'a mut [T::Int],
+    ring: &'a mut Ring<T::One>,
 }
 
 /// Work arrays of a thread.
@@ -94,6 +104,7 @@ impl<T: Compiled> CpuBatch<T> {
             reals: vec![T::zero(); ngroup * rows.nreal],
             ints: vec![T::Int::splat(0); ngroup * rows.nint],
             overrides: Vec::new(),
+            rings: vec![Ring::default(); ngroup],
             two_float: two_float_coordinates(m),
             rows,
             scratch: Pool::new(),
@@ -120,23 +131,26 @@ impl<T: Compiled> CpuBatch<T> {
     }
 
     /// Runs `work` on every group and its rows, in pieces over the threads.
-    fn for_each_group(&mut self, work: impl Fn(&Self, usize, &mut [T], &mut [T::Int]) + Sync) {
+    fn for_each_group(&mut self, work: impl Fn(&Self, usize, Rows<'_, T>) + Sync) {
         let chunk = self.ngroup().div_ceil(CHUNKS_PER_THREAD * rayon::current_num_threads());
         let (nreal, nint) = (self.rows.nreal, self.rows.nint);
         let (mut reals, mut ints) = (std::mem::take(&mut self.reals), std::mem::take(&mut self.ints));
+        let mut rings = std::mem::take(&mut self.rings);
         let this = &*self;
-        let some = |(c, (reals, ints)): (usize, (&mut [T], &mut [T::Int]))| {
-            for (g, (reals, ints)) in reals.chunks_mut(nreal).zip(ints.chunks_mut(nint)).enumerate() {
-                work(this, c * chunk + g, reals, ints);
+        let some = |(c, ((reals, ints), rings)): (usize, ((&mut [T], &mut [T::Int]), &mut [Ring<T::One>]))| {
+            let rows = reals.chunks_mut(nreal).zip(ints.chunks_mut(nint)).zip(rings);
+            for (g, ((reals, ints), ring)) in rows.enumerate() {
+                work(this, c * chunk + g, Rows { reals, ints, ring });
             }
         };
         if self.ngroup() == 1 {
             // no thread is woken for it
-            some((0, (&mut reals, &mut ints)));
+            some((0, ((&mut reals, &mut ints), &mut rings)));
         } else {
-            reals.par_chunks_mut(chunk * nreal).zip(ints.par_chunks_mut(chunk * nint)).enumerate().for_each(some);
+            let rows = reals.par_chunks_mut(chunk * nreal).zip(ints.par_chunks_mut(chunk * nint));
+            rows.zip(rings.par_chunks_mut(chunk)).enumerate().for_each(some);
         }
-        (self.reals, self.ints) = (reals, ints);
+        (self.reals, self.ints, self.rings) = (reals, ints, rings);
     }
 
     /// The lanes of a group with a world that moves.
@@ -190,7 +204,7 @@ impl<T: Compiled> CpuBatch<T> {
     fn step_group(
         &self,
         s: &mut Scratch<T>,
-        (g, reals, ints): (usize, &mut [T], &mut [T::Int]),
+        (g, Rows { reals, ints, ring }): (usize, Rows<'_, T>),
         calls: &[Call],
         n: usize,
         control: Option<Control<'_>>,
@@ -203,6 +217,9 @@ impl<T: Compiled> CpuBatch<T> {
         for k in 0..n {
             if let Some(control) = control {
                 self.control(s, g, live, k, control);
+            }
+            for l in lanes(live) {
+                self.record(l, &s.d, ring.next(l, self.rows.nrecord()));
             }
             let m = s.model.as_ref().unwrap_or(&self.model);
             for &call in calls {
@@ -225,6 +242,13 @@ impl<T: Compiled> CpuBatch<T> {
         }
     }
 
+    /// Records the world of lane `l` where a history is kept.
+    fn record<S: Real<One = T::One>>(&self, l: usize, d: &World<S>, place: Option<&mut [T::One]>) {
+        if let Some(place) = place {
+            self.rows.record(l, d, place);
+        }
+    }
+
     /// Takes one world into work arrays of its own.
     fn load_one(&self, s: &mut Scratch<T::One>, w: usize, reals: &[T], ints: &[T::Int]) {
         let (g, l) = (w / T::LANES, w % T::LANES);
@@ -241,7 +265,7 @@ impl<T: Compiled> CpuBatch<T> {
 
     /// Runs `n` steps of every world by itself, with the same bits as in lanes; `each` sees it after each of them.
     pub(crate) fn step_each(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>, each: Each<'_, T::One>) {
-        self.for_each_group(|this, g, reals, ints| {
+        self.for_each_group(|this, g, Rows { reals, ints, ring }| {
             this.scratch_one.with(
                 || this.new_scratch_one(),
                 |s| {
@@ -256,6 +280,7 @@ impl<T: Compiled> CpuBatch<T> {
                                 if let Some(control) = control {
                                     s.control(0, |ctrl| control(w, k, ctrl));
                                 }
+                                this.record(0, &s.d, ring.next(w % T::LANES, this.rows.nrecord()));
                                 let m = s.model.as_ref().unwrap_or(&this.one);
                                 for &call in calls {
                                     kiloworld_cpu::run(call, m, &mut s.d);
@@ -387,10 +412,28 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
         }
     }
 
+    fn remember(&mut self, depth: usize) {
+        let ring = match depth {
+            0 => Ring::default(),
+            _ => Ring::new(T::LANES, depth, self.rows.nrecord(), Real::zero()),
+        };
+        self.rings = vec![ring; self.ngroup()];
+    }
+
+    fn history(&self, w: usize) -> Vec<Record> {
+        let records = self.rings[w / T::LANES].records(w % T::LANES, self.rows.nrecord());
+        records
+            .map(|r| {
+                let numbers: Vec<f64> = r.iter().map(|x| x.to_f64()).collect();
+                Record { fields: self.rows.fields_of(&numbers) }
+            })
+            .collect()
+    }
+
     fn step(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>) {
-        self.for_each_group(|this, g, reals, ints| {
+        self.for_each_group(|this, g, rows| {
             let make = || this.new_scratch();
-            this.scratch.with(make, |s| this.step_group(s, (g, reals, ints), calls, n, control));
+            this.scratch.with(make, |s| this.step_group(s, (g, rows), calls, n, control));
         });
     }
 

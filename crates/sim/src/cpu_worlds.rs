@@ -1,6 +1,7 @@
 //! What a batch asks of its worlds on the CPU, whatever number they are stepped in, and how that number is chosen.
 
 use crate::cpu_batch::CpuBatch;
+use crate::history::Record;
 use crate::{Error, Precision};
 use kiloworld_cpu::Compiled;
 use kiloworld_cpu::lanes::{F32x4, F64x2};
@@ -34,6 +35,10 @@ pub(crate) trait CpuWorlds: Send + Sync {
     fn set_model(&mut self, field: Field, ids: &[usize], values: &[f64]);
     /// A field of one world's model.
     fn model_row(&self, field: Field, w: usize) -> Vec<f64>;
+    /// Keeps the last `depth` states of every world from now on.
+    fn remember(&mut self, depth: usize);
+    /// The states that the last steps of a world began with, the oldest first.
+    fn history(&self, w: usize) -> Vec<Record>;
     /// Runs `n` steps of every world that is not frozen.
     fn step(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>);
     /// Runs `n` steps of every world by itself; `each` sees it after each of them.

@@ -1,5 +1,6 @@
 //! What can go wrong with a batch.
 
+use crate::{DumpError, Failure};
 use kiloworld_layout::{Field, Stage};
 
 /// An error of a batch.
@@ -67,6 +68,27 @@ pub enum Error {
         /// worlds
         nworld: usize,
     },
+    /// an equality constraint that is not there
+    #[error("equality constraint {id} is out of range: the model has {neq}")]
+    Equality {
+        /// the id
+        id: usize,
+        /// equality constraints
+        neq: usize,
+    },
+    /// a constraint that cannot hold a captured pose
+    #[error("equality constraint {name} cannot capture a pose: it {what}; {remedy}")]
+    Capture {
+        /// id and name
+        name: String,
+        /// why not
+        what: &'static str,
+        /// what to do instead
+        remedy: &'static str,
+    },
+    /// worlds that could not go on, under the policy that makes them an error
+    #[error("{}", crate::quarantine::describe(.0))]
+    Failed(Vec<Failure>),
     /// a keyframe that is not there
     #[error("keyframe {id} is out of range: the model has {nkey} keyframes")]
     Keyframe {
@@ -139,6 +161,9 @@ pub enum Error {
     /// the model has what no stage computes
     #[error(transparent)]
     Unsupported(#[from] kiloworld_model::Errors),
+    /// the file of a dumped world
+    #[error(transparent)]
+    Dump(#[from] DumpError),
     /// the device
     #[error(transparent)]
     Gpu(#[from] kiloworld_gpu::GpuError),

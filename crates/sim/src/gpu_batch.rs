@@ -1,5 +1,6 @@
 //! A batch on the GPU: f64 arrays in and out of the device's f32 fields.
 
+use crate::history::Record;
 use crate::row::{COUNTERS, two_float_coordinates};
 use crate::{DeviceNumbers, Error};
 use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch, TuningChange};
@@ -110,7 +111,29 @@ impl GpuWorlds {
 
     /// Runs `n` steps.
     pub(crate) fn step(&mut self, step: &[Call], n: usize) -> Result<(), Error> {
-        Ok(self.batch.submit(step, n)?)
+        Ok(self.batch.step(step, n)?)
+    }
+
+    /// Keeps the last `depth` states of every world from now on.
+    pub(crate) fn remember(&mut self, depth: usize) -> Result<(), Error> {
+        Ok(self.batch.remember(depth)?)
+    }
+
+    /// The states that the last steps of a world began with, the oldest first.
+    pub(crate) fn history(&self, w: usize) -> Result<Vec<Record>, Error> {
+        let record = |d: &Data<f32>| {
+            let mut fields = Vec::new();
+            for info in Field::TABLE.iter().filter(|f| f.buffer == Buffer::State && f.field != Field::qpos_lo) {
+                let mut values: Vec<f64> = d.reals(info.field).into_iter().flatten().map(|&x| f64::from(x)).collect();
+                if info.field == Field::qpos {
+                    values.iter_mut().zip(&d.qpos_lo).for_each(|(hi, &lo)| *hi += f64::from(lo));
+                }
+                fields.push((info.field, values));
+            }
+            fields.push((Field::eq_active, d.eq_active.iter().map(|&on| f64::from(on)).collect()));
+            Record { fields }
+        };
+        Ok(self.batch.history(w)?.iter().map(record).collect())
     }
 
     /// The fields of the given worlds, (ids.len(), n) each: the kept ones as they are, computed ones after a forward pass. Some

@@ -12,13 +12,18 @@
 //! # }
 //! ```
 
+mod attach;
 mod batch;
 mod builder;
 mod cpu_batch;
 mod cpu_worlds;
+mod dump;
 mod equality;
 mod error;
 mod gpu_batch;
+mod history;
+mod quarantine;
+mod replay;
 mod report;
 pub mod rng;
 mod routes;
@@ -31,9 +36,13 @@ mod welds;
 pub use batch::Batch;
 pub use builder::{Backend, BatchBuilder, Precision};
 pub use cpu_worlds::lanes;
+pub use dump::{About, Dump, DumpError};
 pub use equality::{EqualityInfo, equalities};
 pub use error::Error;
+pub use history::Record;
 pub use kiloworld_layout::{Call, Data, Field, Stage};
+pub use quarantine::{Failure, Policy};
+pub use replay::{Break, Difference, Replay, ReplayStep};
 pub use report::{DeviceNumbers, Report};
 pub use routes::{Routes, WeldRoutes};
 pub use sizing::{HighWater, probe};

@@ -55,6 +55,35 @@ impl RowLayout {
         self.ints.iter().find(|r| r.0 == field).map(|r| (r.1, r.2))
     }
 
+    /// Numbers of a record of a world's state: the kept reals, then `eq_active`.
+    pub(crate) fn nrecord(&self) -> usize {
+        self.nreal + self.int(Field::eq_active).map_or(0, |place| place.1)
+    }
+
+    /// Writes the world of lane `l` into a record.
+    pub(crate) fn record<T: Real>(&self, l: usize, d: &World<T>, record: &mut [T::One]) {
+        for &(f, at, len) in &self.reals {
+            if let Some(v) = d.reals(f) {
+                record[at..at + len].iter_mut().zip(v).for_each(|(to, x)| *to = x.lane(l));
+            }
+        }
+        let active = record[self.nreal..].iter_mut().zip(&d.eq_active);
+        active.for_each(|(to, on)| *to = Real::r(f64::from(on.get(l))));
+    }
+
+    /// The fields of a record, low parts of the coordinates added in.
+    pub(crate) fn fields_of(&self, record: &[f64]) -> Vec<(Field, Vec<f64>)> {
+        let field = |&(f, at, len): &(Field, usize, usize)| (f, record[at..at + len].to_vec());
+        let mut out: Vec<_> = self.reals.iter().filter(|r| r.0 != Field::qpos_lo).map(field).collect();
+        if let (Some((at, len)), Some((_, qpos))) =
+            (self.real(Field::qpos_lo), out.iter_mut().find(|f| f.0 == Field::qpos))
+        {
+            qpos.iter_mut().zip(&record[at..at + len]).for_each(|(hi, lo)| *hi += lo);
+        }
+        out.push((Field::eq_active, record[self.nreal..].to_vec()));
+        out
+    }
+
     /// Rows into the worlds that stages work on: a copy, since a row has its worlds in the lanes already.
     pub(crate) fn load<T: Real>(&self, reals: &[T], ints: &[T::Int], d: &mut World<T>) {
         for &(f, at, len) in &self.reals {

@@ -1,8 +1,9 @@
 //! Equality constraints; what depends on the reference pose comes from `setconst`.
 
 use super::{Compiler, Kind, pairs};
-use kiloworld_cpu::math::Quat;
+use kiloworld_cpu::math::{Quat, Vec3, ld3, ld4, quat_conj, quat_mul, quat_rotate};
 use kiloworld_layout::consts::{eq, jnt, obj};
+use kiloworld_layout::{Data, Model};
 use kiloworld_mjcf::At;
 use kiloworld_mjcf::spec::{EqualityKind, EqualityObjects};
 
@@ -74,6 +75,23 @@ pub(crate) fn equalities(c: &mut Compiler<'_>) {
         m.eq_data.extend(data);
     }
     c.m.size.neq = c.m.eq_type.len();
+}
+
+/// Writes into `data`, the row of `eq_data` of connect or weld `e` between bodies, what makes its residual zero where the bodies are
+/// now: the second anchor from the first of a connect; of a weld the pose of the second body's anchor in the first body.
+/// `d` has the frames that kinematics computed.
+pub fn capture(m: &Model<f64>, d: &Data<f64>, e: usize, data: &mut [f64]) {
+    let (b1, b2) = (m.eq_obj1id[e] as usize, m.eq_obj2id[e] as usize);
+    let anchor = Vec3::from_row_slice(&data[..3]);
+    let world = |b: usize, v: Vec3<f64>| ld3(&d.xpos, b) + quat_rotate(ld4(&d.xquat, b), v);
+    let local = |b: usize, v: Vec3<f64>| quat_rotate(quat_conj(ld4(&d.xquat, b)), v - ld3(&d.xpos, b));
+    if m.eq_type[e] == eq::CONNECT {
+        data[3..6].copy_from_slice(local(b2, world(b1, anchor)).as_slice());
+    } else {
+        let quat: Quat<f64> = quat_mul(quat_conj(ld4(&d.xquat, b1)), ld4(&d.xquat, b2));
+        data[3..6].copy_from_slice(local(b1, world(b2, anchor)).as_slice());
+        data[6..10].copy_from_slice(quat.as_slice());
+    }
 }
 
 /// Ids and kind of the bodies or sites that a constraint holds together.

@@ -2,10 +2,10 @@
 //! weigh the bodies at `qpos0`.
 
 use super::Compiler;
-use super::equality::FROM_REFERENCE;
+use super::equality::{FROM_REFERENCE, capture};
 use super::joint::Simple;
 use super::{moment, wrap};
-use kiloworld_cpu::math::{Quat, Vec3, ld3, ld4, quat_conj, quat_mul, quat_rotate, st3, st4};
+use kiloworld_cpu::math::{Vec3, ld3, ld4, st3, st4};
 use kiloworld_cpu::{inertia, kinematics, transmission};
 use kiloworld_layout::consts::{bias, eq, gain, geom, jnt, obj, trn};
 use kiloworld_layout::{Data, Model, Sizes};
@@ -268,17 +268,10 @@ fn equalities(m: &mut Model<f64>, d: &Data<f64>) {
         if m.eq_objtype[e] != obj::BODY {
             continue;
         }
-        let (b1, b2) = (m.eq_obj1id[e] as usize, m.eq_obj2id[e] as usize);
-        let data = &mut m.eq_data[12 * e..12 * (e + 1)];
-        let anchor = Vec3::from_row_slice(&data[..3]);
-        let world = |b: usize, v: Vec3<f64>| ld3(&d.xpos, b) + quat_rotate(ld4(&d.xquat, b), v);
-        let local = |b: usize, v: Vec3<f64>| quat_rotate(quat_conj(ld4(&d.xquat, b)), v - ld3(&d.xpos, b));
-        if m.eq_type[e] == eq::CONNECT {
-            data[3..6].copy_from_slice(local(b2, world(b1, anchor)).as_slice());
-        } else if data[FROM_REFERENCE] != 0.0 {
-            let quat: Quat<f64> = quat_mul(quat_conj(ld4(&d.xquat, b1)), ld4(&d.xquat, b2));
-            data[3..6].copy_from_slice(local(b1, world(b2, anchor)).as_slice());
-            data[6..10].copy_from_slice(quat.as_slice());
+        if m.eq_type[e] == eq::CONNECT || m.eq_data[12 * e + FROM_REFERENCE] != 0.0 {
+            let mut data = m.eq_data[12 * e..12 * (e + 1)].to_vec();
+            capture(m, d, e, &mut data);
+            m.eq_data[12 * e..12 * (e + 1)].copy_from_slice(&data);
         }
     }
 }
