@@ -212,3 +212,47 @@ fn wrong_usage_has_its_own_code() {
     assert_eq!(kiloworld(&["rollout", "x.xml", "--ctrl", "sideways"]).status.code(), Some(2));
     assert_eq!(kiloworld(&["--help"]).status.code(), Some(0));
 }
+
+#[test]
+fn inspect_says_what_welds_hold() {
+    let out = kiloworld(&["inspect", "models/weld_pull.xml", "--equalities", "--json"]);
+    let row = &json(&out)["equalities"][0];
+    assert_eq!((&row["rule"], &row["name"]), (&"stiff".into(), &"weld".into()), "{row}");
+    let stretch = 3e6 * row["compliance"].as_f64().expect("m/N");
+    assert!((stretch - 0.001519).abs() < 1e-6, "3 kN stretch it {stretch} mm");
+    let soft = kiloworld(&["inspect", "models/weld_pull.xml", "--equalities", "--welds", "mujoco"]);
+    assert!(text(&soft.stdout).contains("MuJoCo's default"), "{}", text(&soft.stdout));
+    let weak = kiloworld(&["inspect", "models/weld_anchor.xml", "--equalities"]);
+    assert!(text(&weak.stdout).contains("warning: its point is the origin of `world`"), "{}", text(&weak.stdout));
+    let none = kiloworld(&["inspect", "models/weld_pull.xml", "--equalities", "--timestep", "0"]);
+    assert_eq!(none.status.code(), Some(1));
+}
+
+#[test]
+fn routes_say_what_was_chosen() {
+    let args = ["routes", "models/weld_pull.xml", "--backend", "cpu", "--worlds", "8"];
+    let people = text(&kiloworld(&args).stdout);
+    for part in ["cpu f32", "step        1.25 ms", "Newton", "1 under the stiff rule"] {
+        assert!(people.contains(part), "{part}: {people}");
+    }
+    let v = json(&kiloworld(&[&args[..], &["--json", "--welds", "mujoco", "--timestep", "0.002"]].concat()));
+    assert_eq!((&v["routes"]["welds"]["mujoco"], &v["routes"]["timestep"]), (&1.into(), &0.002.into()), "{v}");
+    let unknown = kiloworld(&[&args[..], &["--welds", "rigid"]].concat());
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("possible values: stiff, mujoco"), "{}", text(&unknown.stderr));
+}
+
+#[test]
+fn trace_ramps_a_target() {
+    let args = ["trace", "models/servo_tool.xml", "--backend", "cpu", "--precision", "f64", "--steps", "80"];
+    let out = kiloworld(&[&args[..], &["--target", "swing=0.4", "--control-period", "8"]].concat());
+    let lines = text(&out.stdout);
+    let last: Value = serde_json::from_str(lines.lines().last().expect("steps")).expect("JSON");
+    let angle = last["qpos"][0].as_f64().expect("an angle");
+    assert!((angle - 0.4).abs() < 0.05, "{angle}");
+    for (target, why) in [("swing", "NAME=VALUE"), ("x=1", "the model has swing"), ("swing=a", "not a number")] {
+        let out = kiloworld(&[&args[..], &["--target", target]].concat());
+        assert_eq!(out.status.code(), Some(1));
+        assert!(text(&out.stderr).contains(why), "{}", text(&out.stderr));
+    }
+}
