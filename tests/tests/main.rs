@@ -13,6 +13,7 @@ mod device;
 mod lanes;
 mod laws;
 mod layout;
+mod lengthrange;
 mod mesh;
 mod mirror;
 mod mjcf;

@@ -11,6 +11,7 @@ use crate::include;
 use crate::read::Cx;
 use crate::refer::referred;
 use crate::schema::{Schema, suggest};
+use crate::span::Span;
 
 /// Models within models within models … end here.
 const MAX_DEPTH: usize = 16;
@@ -30,11 +31,16 @@ pub(crate) struct Scope {
     pub(crate) main: String,
     /// its `keyframe` sections, which are not taken over
     pub(crate) keys: Vec<Node>,
+    /// one past the last of the models that it attached itself, which follow it
+    pub(crate) end: usize,
+    /// the model as the one around it names it: that one, and the place of the name
+    pub(crate) model: (usize, Span),
 }
 
 /// A model named in `asset`.
 struct Model {
     name: String,
+    span: Span,
     path: PathBuf,
     root: Node,
 }
@@ -107,7 +113,7 @@ fn load(cx: &mut Cx<'_>, node: &Node, dir: &Path) -> Option<Model> {
     }
     Schema::get().check(cx, &root);
     let name = node.owned("name").or_else(|| root.owned("model")).unwrap_or_default();
-    Some(Model { name, path, root })
+    Some(Model { name, span: node.span, path, root })
 }
 
 /// Replaces every `attach` below a node.
@@ -208,7 +214,9 @@ fn attach(
     defaults.iter_mut().for_each(|d| rename(d, &prefix, &main, scope));
     let mut keys = of("keyframe");
     keys.iter_mut().for_each(|k| rename_keys(k, &prefix));
-    scopes[scope] = Scope { path: model.path.clone(), compiler: of("compiler"), defaults, main, keys };
+    let (end, named) = (scopes.len(), (node.scope, model.span));
+    scopes[scope] =
+        Scope { path: model.path.clone(), compiler: of("compiler"), defaults, main, keys, end, model: named };
     Some(frame)
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Cx<'l> {
     pub(crate) errors: Vec<Error>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) loader: &'l dyn Load,
+    /// only the structure counts: no files of assets, no key frames
+    pub(crate) bare: bool,
 }
 
 impl Cx<'_> {
@@ -122,12 +124,16 @@ impl Reader<'_, '_> {
         self.equality(root);
         self.actuator(root);
         self.sensor(root);
-        Self::sections(root, "keyframe").for_each(|n| self.keyframe(n));
-        self.attached_keys();
+        if !self.cx.bare {
+            Self::sections(root, "keyframe").for_each(|n| self.keyframe(n));
+            self.attached_keys();
+        }
+        self.mark_bodies();
         self.check_references();
     }
 }
 
+/// Reads a document; what is wrong with it is noted.
 fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
     let Some(mut root) = include::open(cx, text, name, path) else { return Spec::default() };
     if root.tag != "mujoco" {
@@ -149,6 +155,15 @@ fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
     let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes, contents: HashMap::new() };
     reader.read(&root);
     reader.spec
+}
+
+/// The elements of an attached model as its own file has them, without the content of assets.
+fn read_bare(cx: &mut Cx<'_>, path: &Path) -> Option<(Spec, Sources)> {
+    let text = include::text(cx.loader, path).ok()?;
+    let (errors, warnings) = (Vec::new(), Vec::new());
+    let mut own = Cx { sources: Sources::default(), errors, warnings, loader: cx.loader, bare: true };
+    let spec = read(&mut own, text, &path.to_string_lossy(), path);
+    Some((spec, own.sources))
 }
 
 /// Reads a model's main file and what it includes.
@@ -208,7 +223,7 @@ pub fn read_reader(mut reader: impl Read, name: &str) -> Result<(Spec, Vec<Warni
 /// # Errors
 /// Everything found wrong, with file, line and column.
 pub fn read_with(text: String, name: &str, path: &Path, loader: &dyn Load) -> Result<(Spec, Vec<Warning>), Errors> {
-    let mut cx = Cx { sources: Sources::default(), errors: Vec::new(), warnings: Vec::new(), loader };
+    let mut cx = Cx { sources: Sources::default(), errors: Vec::new(), warnings: Vec::new(), loader, bare: false };
     let mut spec = read(&mut cx, text, name, path);
     if cx.errors.is_empty() {
         spec.sources = cx.sources;

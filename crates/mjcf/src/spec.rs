@@ -17,7 +17,10 @@ pub use asset::{Asset, AssetFile, Content, Hfield, Mesh, MeshInertia};
 pub use constraint::{
     Equality, EqualityKind, EqualityObjects, Exclude, FixedJoint, Pair, SOLIMP, SOLREF, SpatialStep, Tendon, TendonKind,
 };
-pub use option::{Compiler, Cone, Flags, InertiaFromGeom, Integrator, Jacobian, Options, SizeHints, Solver, Statistic};
+pub use option::{
+    Compiler, Cone, Flags, InertiaFromGeom, Integrator, Jacobian, LengthRange, LengthRangeMode, Options, SizeHints,
+    Solver, Statistic,
+};
 pub use sensor::{Camera, CameraMode, Object, Sensor};
 pub use tree::{Body, Frame, Geom, GeomKind, Inertial, Joint, JointKind, Orientation, Site, Sleep};
 
@@ -116,15 +119,15 @@ pub struct Key {
     pub part: Option<Part>,
 }
 
-/// Elements of the whole model that came from an attached one, in the order of that one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The elements of an attached model in its own order, and which of the whole model each has become, if it was attached.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// joints, counted over all bodies
-    pub joints: Vec<usize>,
+    /// kinds of joints, and joints counted over all bodies
+    pub joints: Vec<(JointKind, Option<usize>)>,
     /// actuators
-    pub actuators: Vec<usize>,
+    pub actuators: Vec<(Option<usize>, Actuator)>,
     /// mocap bodies
-    pub mocaps: Vec<usize>,
+    pub mocaps: Vec<Option<usize>>,
 }
 
 impl Spec {

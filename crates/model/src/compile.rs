@@ -7,10 +7,12 @@ mod discard;
 mod equality;
 mod fluid;
 mod frame;
+mod fuse;
 mod geom;
 mod inertia;
 mod joint;
 mod keys;
+mod lengthrange;
 mod moment;
 mod options;
 mod pairs;
@@ -33,13 +35,18 @@ use geom::Shape;
 use kiloworld_layout as layout;
 use kiloworld_mjcf::spec::{Orientation, Spec, Tri};
 use kiloworld_mjcf::{At, Error, ErrorKind, Errors, Span};
+use std::borrow::Cow;
 
 /// Compiles a specification; everything that is wrong with it is reported together.
 pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
+    let mut spec = Cow::Borrowed(spec);
     if spec.compiler.discardvisual {
-        return compile_all(&discard::visual(spec)?);
+        spec = Cow::Owned(discard::visual(&spec)?);
     }
-    compile_all(spec)
+    if spec.compiler.fusestatic {
+        spec = Cow::Owned(fuse::fused(&spec)?);
+    }
+    compile_all(&spec)
 }
 
 /// The passes up to the masses of the bodies.
@@ -63,6 +70,7 @@ fn compile_all(spec: &Spec) -> Result<Model, Errors> {
     start(&mut c)?;
     inertia::massless(&mut c);
     inertia::total_mass(&mut c);
+    sensor::cameras(&mut c);
     tree::align_free(&mut c);
     joint::joints(&mut c);
     joint::simple_bodies(&mut c);
@@ -72,7 +80,6 @@ fn compile_all(spec: &Spec) -> Result<Model, Errors> {
     equality::equalities(&mut c);
     tendon::tendons(&mut c);
     actuator::actuators(&mut c);
-    sensor::cameras(&mut c);
     sensor::sensors(&mut c);
     keys::keys(&mut c);
     support::features(&mut c);
@@ -80,6 +87,8 @@ fn compile_all(spec: &Spec) -> Result<Model, Errors> {
     let refused = derived::fill(&mut c.m);
     support::collisions(&mut c, &refused);
     setconst::constants(&mut c);
+    c.stop_at_errors()?;
+    lengthrange::ranges(&mut c);
     c.stop_at_errors()?;
     capacity::capacities(&mut c.m);
     Ok(Model {
@@ -106,6 +115,8 @@ struct Compiler<'a> {
     meshes: Vec<asset::Shape>,
     shapes: Vec<Shape>,
     simple: Vec<Simple>,
+    /// bodies whose inertia is not what the file gives, for the compiler's bounds and balance
+    adjusted: Vec<bool>,
     errors: Vec<Error>,
     unsupported: Vec<Error>,
     warnings: Vec<Error>,
@@ -130,6 +141,7 @@ impl<'a> Compiler<'a> {
             meshes: Vec::new(),
             shapes: Vec::new(),
             simple: Vec::new(),
+            adjusted: Vec::new(),
             errors: Vec::new(),
             unsupported: Vec::new(),
             warnings: Vec::new(),

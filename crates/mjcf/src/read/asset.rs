@@ -94,6 +94,9 @@ impl Reader<'_, '_> {
     /// The file that an asset names, with its content. An attached model's mesh is looked for beside that model.
     fn asset_file(&mut self, node: &Node) -> Option<AssetFile> {
         let name = node.owned("file")?;
+        if self.cx.bare {
+            return Some(AssetFile { name, ..AssetFile::default() });
+        }
         let paths = self.asset_paths(node, &name);
         let content = paths.iter().find_map(|p| self.contents.get(p)).cloned().or_else(|| {
             let mut first = None;

@@ -18,6 +18,11 @@ impl Reader<'_, '_> {
             };
             let name = self.cx.required(node, "name");
             self.define(kind, Some(&name).filter(|n| !n.is_empty()).map(String::as_str), node);
+            for element in
+                node.children.iter().filter(|c| c.text("objtype").is_some_and(|t| t == "body" || t == "xbody"))
+            {
+                self.refer_attr("body", element, "objname");
+            }
         }
     }
 
@@ -31,7 +36,10 @@ impl Reader<'_, '_> {
         for node in &section.children {
             match node.tag.as_str() {
                 // a skin is drawn, it has no physics
-                "skin" => self.define("skin", node.text("name"), node),
+                "skin" => {
+                    self.define("skin", node.text("name"), node);
+                    node.children.iter().for_each(|bone| self.refer_attr("body", bone, "body"));
+                }
                 tag => self.unsupported(tag, node),
             }
         }
@@ -45,7 +53,8 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn keyframe(&mut self, section: &Node) {
-        section.children.iter().filter(|c| c.tag == "key").for_each(|n| self.key(n, None));
+        let part = self.own_part();
+        section.children.iter().filter(|c| c.tag == "key").for_each(|n| self.key(n, part.clone()));
     }
 
     /// A key frame, of the whole model or of a part of it.

@@ -57,6 +57,20 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Marks the bodies that an element names.
+    pub(super) fn mark_bodies(&mut self) {
+        let named: BTreeSet<&str> = self
+            .names
+            .references
+            .iter()
+            .filter(|(kind, ..)| *kind == "body")
+            .map(|(_, name, _)| name.as_str())
+            .collect();
+        for body in &mut self.spec.bodies {
+            body.whole |= body.name.as_deref().is_some_and(|n| named.contains(n));
+        }
+    }
+
     /// Reports every reference to a name that is not there.
     pub(super) fn check_references(&mut self) {
         for (kind, name, span) in std::mem::take(&mut self.names.references) {

@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::dom::Node;
 use crate::error::ErrorKind;
-use crate::spec::{Cone, InertiaFromGeom, Integrator, Jacobian, Solver};
+use crate::spec::{Cone, InertiaFromGeom, Integrator, Jacobian, LengthRangeMode, Solver};
 
 impl Reader<'_, '_> {
     pub(super) fn compiler(&mut self, node: &Node) {
@@ -26,12 +26,32 @@ impl Reader<'_, '_> {
         node.set("settotalmass", &mut c.settotalmass);
         node.flag("balanceinertia", &mut c.balanceinertia);
         node.flag("discardvisual", &mut c.discardvisual);
+        node.flag("fusestatic", &mut c.fusestatic);
         node.flag("alignfree", &mut c.alignfree);
         node.flag("fitaabb", &mut c.fitaabb);
         node.flag("strippath", &mut c.strippath);
         if let Some(dir) = node.owned("assetdir") {
             c.meshdir = Some(dir.clone());
             c.texturedir = Some(dir);
+        }
+        for child in node.children.iter().filter(|n| n.tag == "lengthrange") {
+            let r = &mut c.lengthrange;
+            let modes = [
+                ("none", LengthRangeMode::None),
+                ("muscle", LengthRangeMode::Muscle),
+                ("muscleuser", LengthRangeMode::MuscleUser),
+                ("all", LengthRangeMode::All),
+            ];
+            child.word("mode", &modes, &mut r.mode);
+            child.flag("useexisting", &mut r.useexisting);
+            child.flag("uselimit", &mut r.uselimit);
+            child.set("accel", &mut r.accel);
+            child.set("maxforce", &mut r.maxforce);
+            child.set("timeconst", &mut r.timeconst);
+            child.set("timestep", &mut r.timestep);
+            child.set("inttotal", &mut r.inttotal);
+            child.set("interval", &mut r.interval);
+            child.set("tolrange", &mut r.tolrange);
         }
         node.set_text("meshdir", &mut c.meshdir);
         node.set_text("texturedir", &mut c.texturedir);
@@ -48,11 +68,6 @@ impl Reader<'_, '_> {
             let kind = ErrorKind::Unsupported("compiler coordinate=\"global\"".into());
             let remedy = "MuJoCo dropped global coordinates; load and save the model with MuJoCo 2.3.3 or older";
             self.cx.error(c.at.attr("coordinate"), kind, Some(remedy.into()));
-        }
-        if node.text("fusestatic") == Some("true") {
-            let kind = ErrorKind::Unsupported("compiler fusestatic=\"true\"".into());
-            let remedy = "leave it out: the dynamics are the same, only static bodies stay bodies";
-            self.cx.error(c.at.attr("fusestatic"), kind, Some(remedy.into()));
         }
         if node.real("settotalmass").is_some_and(|m| m > 0.0) {
             let kind = ErrorKind::BadValue("`settotalmass` is deprecated in MuJoCo".into());

@@ -1,6 +1,6 @@
 //! What parts of the document that come from attached models need: their unit of angles, their limits, their folders.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::Reader;
@@ -19,9 +19,8 @@ pub(super) struct Scope {
     scale: f64,
     /// whether it infers limits from ranges, where the main model does otherwise
     autolimits: Option<bool>,
-    /// elements that came from it, the first copies where there are several
-    part: Vec<Element>,
-    seen: HashSet<Span>,
+    /// elements that came from it, with the places where they are written
+    part: Vec<(Span, Element)>,
 }
 
 /// An element that key frames have values for.
@@ -37,14 +36,7 @@ pub(super) enum Element {
 
 impl Scope {
     pub(super) fn new(source: attach::Scope) -> Self {
-        Self {
-            source,
-            compiler: Compiler::default(),
-            scale: 1.0,
-            autolimits: None,
-            part: Vec::new(),
-            seen: HashSet::new(),
-        }
+        Self { source, compiler: Compiler::default(), scale: 1.0, autolimits: None, part: Vec::new() }
     }
 }
 
@@ -81,35 +73,75 @@ impl Reader<'_, '_> {
     /// Notes an element that key frames of its model may have values for.
     pub(super) fn note(&mut self, node: &Node, element: Element) {
         let scope = &mut self.scopes[node.scope];
-        if node.scope > 0 && scope.seen.insert(node.span) {
-            scope.part.push(element);
-        }
+        scope.part.push((node.span, element));
     }
 
     /// Key frames of attached models: they come after those of the main model.
     pub(super) fn attached_keys(&mut self) {
-        let mut before = 0;
-        let first: Vec<usize> = (self.spec.bodies.iter())
-            .map(|b| {
-                before += b.joints.len();
-                before - b.joints.len()
-            })
-            .collect();
         for scope in 1..self.scopes.len() {
-            let mut part = Part::default();
-            for element in &self.scopes[scope].part {
-                match *element {
-                    Element::Joint(body, joint) => part.joints.push(first[body] + joint),
-                    Element::Mocap(body) => part.mocaps.push(body),
-                    Element::Actuator(id) => part.actuators.push(id),
-                }
+            let sections = std::mem::take(&mut self.scopes[scope].source.keys);
+            let keys: Vec<&Node> = sections.iter().flat_map(|s| &s.children).filter(|c| c.tag == "key").collect();
+            if keys.is_empty() {
+                continue;
             }
-            for section in std::mem::take(&mut self.scopes[scope].source.keys) {
-                for node in section.children.iter().filter(|c| c.tag == "key") {
-                    self.key(node, Some(part.clone()));
-                }
+            if let Some(part) = self.part(scope) {
+                keys.into_iter().for_each(|node| self.key(node, Some(part.clone())));
             }
         }
+    }
+
+    /// The number of joints of the bodies before each.
+    fn joints_before(&self) -> Vec<usize> {
+        let mut next = 0;
+        let add = |n: usize| {
+            next += n;
+            next - n
+        };
+        self.spec.bodies.iter().map(|b| b.joints.len()).map(add).collect()
+    }
+
+    /// What key frames of the main model may have values of, where others were attached: its own elements.
+    pub(super) fn own_part(&self) -> Option<Part> {
+        if self.scopes.len() == 1 {
+            return None;
+        }
+        let (before, mut part) = (self.joints_before(), Part::default());
+        for (_, element) in &self.scopes[0].part {
+            match *element {
+                Element::Joint(body, joint) => {
+                    part.joints.push((self.spec.bodies[body].joints[joint].kind, Some(before[body] + joint)));
+                }
+                Element::Mocap(body) => part.mocaps.push(Some(body)),
+                Element::Actuator(id) => part.actuators.push((Some(id), self.spec.actuators[id].clone())),
+            }
+        }
+        Some(part)
+    }
+
+    /// What key frames of an attached model have values of: its elements, as its own file has them, each with its place in the
+    /// whole where it was attached. As in MuJoCo an attachment knows elements that later ones of the same model brought.
+    fn part(&mut self, scope: usize) -> Option<Part> {
+        let path = self.scopes[scope].source.path.clone();
+        let (own, sources) = super::read_bare(self.cx, &path)?;
+        let before = self.joints_before();
+        let mut found: HashMap<(String, u32), VecDeque<usize>> = HashMap::new();
+        let model = self.scopes[scope].source.model;
+        let attachments = (scope..self.scopes.len()).filter(|&s| self.scopes[s].source.model == model);
+        let scopes = attachments.flat_map(|s| s..self.scopes[s].source.end);
+        for (span, element) in scopes.flat_map(|s| &self.scopes[s].part) {
+            let id = match *element {
+                Element::Joint(body, joint) => before[body] + joint,
+                Element::Mocap(id) | Element::Actuator(id) => id,
+            };
+            found.entry((self.cx.sources.name(*span).to_owned(), span.start)).or_default().push_back(id);
+        }
+        // replicas are written in one place, and come in order
+        let mut place = |span: Span| found.get_mut(&(sources.name(span).to_owned(), span.start))?.pop_front();
+        Some(Part {
+            joints: own.joints().map(|(_, j)| (j.kind, place(j.at.span))).collect(),
+            mocaps: own.bodies.iter().filter(|b| b.mocap).map(|b| place(b.at.span)).collect(),
+            actuators: own.actuators.into_iter().map(|a| (place(a.at.span), a)).collect(),
+        })
     }
 
     /// The name of the outermost default class of the model that an element comes from.

@@ -84,6 +84,7 @@ impl Reader<'_, '_> {
             orientation: self.orientation(node, None),
             gravcomp: node.real("gravcomp").unwrap_or(0.0),
             simple: node.text("simple") != Some("false"),
+            whole: node.text("fuse") == Some("false"),
             user: node.list("user").unwrap_or_default(),
             ..Body::default()
         };

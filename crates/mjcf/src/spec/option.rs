@@ -14,6 +14,62 @@ pub enum InertiaFromGeom {
     Auto,
 }
 
+/// Actuators whose range of lengths is found (`compiler/lengthrange`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LengthRangeMode {
+    /// none
+    None,
+    /// those with the gain or bias of a muscle
+    #[default]
+    Muscle,
+    /// these and those of the user
+    MuscleUser,
+    /// all
+    All,
+}
+
+/// `compiler/lengthrange`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LengthRange {
+    /// for which actuators
+    pub mode: LengthRangeMode,
+    /// a range that the actuator has is kept
+    pub useexisting: bool,
+    /// the limit of the joint or tendon is taken where it has one
+    pub uselimit: bool,
+    /// norm of the acceleration that the pulling force would give \[rad/s², m/s²\]
+    pub accel: f64,
+    /// largest norm of that force, 0: any
+    pub maxforce: f64,
+    /// time constant in which the motion loses its velocity \[s\]
+    pub timeconst: f64,
+    /// time of a step, 0: that of the model \[s\]
+    pub timestep: f64,
+    /// time of a pull \[s\]
+    pub inttotal: f64,
+    /// its last part, in which lengths count \[s\]
+    pub interval: f64,
+    /// how much the length may change in that part, relative to the range
+    pub tolrange: f64,
+}
+
+impl Default for LengthRange {
+    fn default() -> Self {
+        Self {
+            mode: LengthRangeMode::Muscle,
+            useexisting: true,
+            uselimit: false,
+            accel: 20.0,
+            maxforce: 0.0,
+            timeconst: 1.0,
+            timestep: 0.01,
+            inttotal: 10.0,
+            interval: 2.0,
+            tolrange: 0.05,
+        }
+    }
+}
+
 /// `compiler`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiler {
@@ -39,12 +95,16 @@ pub struct Compiler {
     pub balanceinertia: bool,
     /// drop visual geoms
     pub discardvisual: bool,
+    /// bodies that cannot move against their parents become part of them
+    pub fusestatic: bool,
     /// align free bodies with their inertial frame
     pub alignfree: bool,
     /// fit primitives to the bounding boxes of meshes
     pub fitaabb: bool,
     /// keep only file names of assets
     pub strippath: bool,
+    /// how the ranges of actuators' lengths are found
+    pub lengthrange: LengthRange,
     /// folder of meshes and height fields
     pub meshdir: Option<String>,
     /// folder of textures
@@ -65,9 +125,11 @@ impl Default for Compiler {
             settotalmass: -1.0,
             balanceinertia: false,
             discardvisual: false,
+            fusestatic: false,
             alignfree: false,
             fitaabb: false,
             strippath: false,
+            lengthrange: LengthRange::default(),
             meshdir: None,
             texturedir: None,
         }

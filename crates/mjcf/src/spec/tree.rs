@@ -80,6 +80,8 @@ pub struct Body {
     pub sleep: Sleep,
     /// `simple="false"`: MuJoCo's short cuts for simple bodies are off
     pub simple: bool,
+    /// stays a body with `fusestatic`: `fuse="false"`, or something refers to it by its name
+    pub whole: bool,
     /// explicit inertia
     pub inertial: Option<Inertial>,
     /// joints, in order

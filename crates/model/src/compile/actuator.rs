@@ -115,12 +115,13 @@ fn parameters(c: &mut Compiler<'_>, a: &Actuator) -> General {
             "use motor, position, velocity or general",
         ),
     }
-    if p.gaintype == GainType::Muscle {
-        let [low, high, _, _, lmin, lmax, ..] = p.gainprm;
+    let muscles = [(p.gaintype == GainType::Muscle, &p.gainprm), (p.biastype == BiasType::Muscle, &p.biasprm)];
+    for (_, prm) in muscles.into_iter().filter(|(is, _)| *is) {
+        let &[low, high, _, scale, lmin, lmax, vmax, fpmax, fvmax, _] = prm;
         if low >= high {
             c.error(a.at.span, "the range of a muscle must grow", "write range=\"0.75 1.05\"");
         }
-        if [p.gainprm[3], p.gainprm[6], p.gainprm[7], p.gainprm[8]].iter().any(|&x| x <= 0.0) {
+        if [scale, vmax, fpmax, fvmax].iter().any(|&x| x <= 0.0) {
             c.error(a.at.span, "a muscle's scale, vmax, fpmax and fvmax are positive", "leave them out");
         }
         if lmin >= 1.0 || lmax <= 1.0 {
@@ -176,6 +177,12 @@ fn target(c: &mut Compiler<'_>, a: &Actuator) -> (i32, [i32; 2]) {
             (trn::JOINT, [-1, -1])
         }
     }
+}
+
+/// The number of activations of an actuator that is not in the model.
+pub(crate) fn number_of_activations(c: &mut Compiler<'_>, a: &Actuator) -> i32 {
+    let p = parameters(c, a);
+    activations(c, a, &p)
 }
 
 /// Number of activations.

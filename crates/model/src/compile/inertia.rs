@@ -9,16 +9,20 @@ use kiloworld_mjcf::spec::{InertiaFromGeom, Inertial};
 
 /// Mass, centre of mass, principal axes and principal inertia of a body.
 #[derive(Clone, Copy, Debug)]
-struct Lump {
-    mass: f64,
-    frame: Pose,
-    inertia: Vec3<f64>,
+pub(crate) struct Lump {
+    /// mass \[kg\]
+    pub mass: f64,
+    /// in the body
+    pub frame: Pose,
+    /// principal inertia \[kg m²\]
+    pub inertia: Vec3<f64>,
 }
 
 /// Sets mass, centre of mass and inertia of every body but the world.
 pub(crate) fn bodies(c: &mut Compiler<'_>) {
     let (bound_mass, bound_inertia) = (c.spec.compiler.boundmass, c.spec.compiler.boundinertia);
     st4(&mut c.m.body_iquat, 0, IDENTITY);
+    c.adjusted = vec![false];
     for b in 1..c.m.size.nbody {
         let body = &c.spec.bodies[b];
         let written = |c: &mut Compiler<'_>| body.inertial.as_ref().map(|i| explicit(c, i));
@@ -30,6 +34,7 @@ pub(crate) fn bodies(c: &mut Compiler<'_>) {
         // a body without mass: MuJoCo leaves the pose that the file gives the body in place of the inertial frame
         let own = c.own[b];
         let mut lump = lump.unwrap_or(Lump { mass: 0.0, frame: own, inertia: Vec3::zeros() });
+        let given = lump;
         if bound_mass > 0.0 {
             lump.mass = lump.mass.max(bound_mass);
         }
@@ -41,6 +46,7 @@ pub(crate) fn bodies(c: &mut Compiler<'_>) {
         st4(&mut c.m.body_iquat, b, lump.frame.quat);
         check(c, b, &mut lump);
         st3(&mut c.m.body_inertia, b, lump.inertia);
+        c.adjusted.push((lump.mass, lump.inertia) != (given.mass, given.inertia));
     }
 }
 
@@ -127,6 +133,15 @@ impl Shape {
         let shift = Mat3::identity() * d.norm_squared() - d.outer(&d);
         r * Mat3::from_diagonal(&self.inertia) * r.transpose() + shift * self.mass
     }
+}
+
+/// The inertia of two parts of one body.
+pub(crate) fn together(first: &Lump, second: &Lump) -> Lump {
+    let parts = [first, second].map(|l| Shape { pose: l.frame, mass: l.mass, inertia: l.inertia });
+    let mass = first.mass + second.mass;
+    let pos = parts.iter().map(|s| s.pose.pos * s.mass).sum::<Vec3<f64>>() / mass;
+    let (quat, inertia) = principal(&(parts[0].about(pos) + parts[1].about(pos)), OF_BODIES);
+    Lump { mass, frame: Pose { pos, quat }, inertia }
 }
 
 /// The matrix with these entries: xx, yy, zz, xy, xz, yz.

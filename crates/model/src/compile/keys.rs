@@ -1,7 +1,8 @@
 //! Keyframes: what the file leaves out is the reference pose at rest.
 
-use super::{Compiler, Kind};
+use super::{Compiler, Kind, actuator, tree};
 use kiloworld_cpu::math::Quat;
+use kiloworld_layout::Sizes;
 use kiloworld_layout::consts::jnt;
 use kiloworld_mjcf::At;
 use kiloworld_mjcf::spec::Key;
@@ -20,10 +21,9 @@ pub(crate) fn keys(c: &mut Compiler<'_>) {
     for k in 0..nkey {
         let key = c.spec.keys.get(k).unwrap_or(&empty);
         let slots = Slots::of(c, key);
-        if let Some((name, found, wanted)) = slots.mismatch(key) {
-            let text =
-                format!("a key frame of an attached model has {found} numbers in `{name}`, {wanted} are attached");
-            c.warn(&text, key.at.attr(name), "attach the whole model, or write the key frame into the main model");
+        if let Some((name, found, wanted)) = slots.mismatch(key, &size) {
+            let text = format!("the key frame's `{name}` has {found} numbers, its model has {wanted}");
+            c.error(key.at.attr(name), text, "write one number for each, or drop the attribute");
             continue;
         }
         count += 1;
@@ -55,56 +55,68 @@ pub(crate) fn keys(c: &mut Compiler<'_>) {
     c.m.size.nkey = count;
 }
 
-/// Where the numbers of a key frame go, in its own order; `None` where they are those of the whole model.
+/// Where the numbers of a key frame go, in its own order: nowhere if what they are of was not attached.
+type Places = Vec<Option<usize>>;
+
+/// The places of a key frame's numbers; `None` where they are those of the whole model.
 #[derive(Default)]
 struct Slots {
-    qpos: Option<Vec<usize>>,
-    qvel: Option<Vec<usize>>,
-    act: Option<Vec<usize>>,
-    ctrl: Option<Vec<usize>>,
-    mpos: Option<Vec<usize>>,
-    mquat: Option<Vec<usize>>,
+    qpos: Option<Places>,
+    qvel: Option<Places>,
+    act: Option<Places>,
+    ctrl: Option<Places>,
+    mpos: Option<Places>,
+    mquat: Option<Places>,
 }
 
 impl Slots {
-    fn of(c: &Compiler<'_>, key: &Key) -> Self {
+    fn of(c: &mut Compiler<'_>, key: &Key) -> Self {
         let Some(part) = &key.part else { return Self::default() };
-        let m = &c.m;
-        let ranges = |list: &[usize], range: &dyn Fn(usize) -> (i32, usize)| {
-            let span = |i: &usize| {
-                let (first, n) = range(*i);
-                (0..n).map(move |k| first.max(0) as usize + k)
-            };
-            Some(list.iter().flat_map(span).collect())
+        let mut slots = Self {
+            qpos: Some(Vec::new()),
+            qvel: Some(Vec::new()),
+            act: Some(Vec::new()),
+            ctrl: Some(Vec::new()),
+            mpos: Some(Vec::new()),
+            mquat: Some(Vec::new()),
         };
-        let kind = |j: usize| match m.jnt_type[j] {
-            jnt::FREE => (7, 6),
-            jnt::BALL => (4, 3),
-            _ => (1, 1),
+        let add = |places: &mut Option<Places>, n: usize, first: Option<i32>| {
+            let at = |k: usize| first.and_then(|f| usize::try_from(f).ok()).map(|f| f + k);
+            places.iter_mut().for_each(|p| p.extend((0..n).map(at)));
         };
-        Self {
-            qpos: ranges(&part.joints, &|j| (m.jnt_qposadr[j], kind(j).0)),
-            qvel: ranges(&part.joints, &|j| (m.jnt_dofadr[j], kind(j).1)),
-            act: ranges(&part.actuators, &|a| (m.actuator_actadr[a], m.actuator_actnum[a] as usize)),
-            ctrl: ranges(&part.actuators, &|a| (a as i32, 1)),
-            mpos: ranges(&part.mocaps, &|b| (3 * m.body_mocapid[b], 3)),
-            mquat: ranges(&part.mocaps, &|b| (4 * m.body_mocapid[b], 4)),
+        for &(kind, joint) in &part.joints {
+            add(&mut slots.qpos, tree::coordinates(kind), joint.map(|j| c.m.jnt_qposadr[j]));
+            add(&mut slots.qvel, tree::dofs(kind), joint.map(|j| c.m.jnt_dofadr[j]));
         }
+        for (id, actuator) in &part.actuators {
+            let nact = match id {
+                Some(a) => c.m.actuator_actnum[*a],
+                None => actuator::number_of_activations(c, actuator),
+            };
+            add(&mut slots.act, nact as usize, id.map(|a| c.m.actuator_actadr[a]));
+            add(&mut slots.ctrl, 1, id.map(|a| a as i32));
+        }
+        for body in &part.mocaps {
+            add(&mut slots.mpos, 3, body.map(|b| 3 * c.m.body_mocapid[b]));
+            add(&mut slots.mquat, 4, body.map(|b| 4 * c.m.body_mocapid[b]));
+        }
+        slots
     }
 
-    /// The first attribute with another number of values than there are slots, that number and the number of slots.
-    fn mismatch(&self, key: &Key) -> Option<(&'static str, usize, usize)> {
+    /// The first attribute with another number of values than there are places, in the key frame's model or in the whole; that
+    /// number and the number of places.
+    fn mismatch(&self, key: &Key, size: &Sizes) -> Option<(&'static str, usize, usize)> {
         let all = [
-            ("qpos", &self.qpos, &key.qpos),
-            ("qvel", &self.qvel, &key.qvel),
-            ("act", &self.act, &key.act),
-            ("ctrl", &self.ctrl, &key.ctrl),
-            ("mpos", &self.mpos, &key.mpos),
-            ("mquat", &self.mquat, &key.mquat),
+            ("qpos", &self.qpos, &key.qpos, size.nq),
+            ("qvel", &self.qvel, &key.qvel, size.nv),
+            ("act", &self.act, &key.act, size.na),
+            ("ctrl", &self.ctrl, &key.ctrl, size.nu),
+            ("mpos", &self.mpos, &key.mpos, 3 * size.nmocap),
+            ("mquat", &self.mquat, &key.mquat, 4 * size.nmocap),
         ];
-        all.into_iter().find_map(|(name, slots, values)| {
+        all.into_iter().find_map(|(name, slots, values, whole)| {
             let (found, wanted) = (values.as_ref()?.len(), slots.as_ref()?.len());
-            (found != wanted).then_some((name, found, wanted))
+            (found != wanted && found != whole).then_some((name, found, wanted))
         })
     }
 }
@@ -119,11 +131,11 @@ fn values(
     name: &str,
     written: Option<&Vec<f64>>,
     default: &[f64],
-    slots: Option<&Vec<usize>>,
+    slots: Option<&Places>,
 ) -> Vec<f64> {
-    if let (Some(written), Some(slots)) = (written, slots) {
+    if let (Some(written), Some(slots)) = (written, slots.filter(|s| written.is_some_and(|w| w.len() == s.len()))) {
         let mut all = default.to_vec();
-        slots.iter().zip(written).for_each(|(&slot, &x)| all[slot] = x);
+        slots.iter().zip(written).filter_map(|(slot, &x)| Some(((*slot)?, x))).for_each(|(slot, x)| all[slot] = x);
         return all;
     }
     match written {

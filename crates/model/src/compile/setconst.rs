@@ -36,35 +36,19 @@ pub(crate) fn set_const(m: &mut Model<f64>, simple: &[Simple]) -> Result<Data<f6
         m.body_subtreemass[m.body_parentid[b] as usize] += m.body_subtreemass[b];
     }
     // contacts and rows play no part
-    let mut d = Data::new(&Sizes { nconmax: 0, njmax: 0, njdual: 0, ..m.size.clone() }, &0.0);
-    d.qpos.copy_from_slice(&m.qpos0);
-    for b in 0..m.size.nbody {
-        if let Ok(k) = usize::try_from(m.body_mocapid[b]) {
-            st3(&mut d.mocap_pos, k, ld3(&m.body_pos, b));
-            st4(&mut d.mocap_quat, k, ld4(&m.body_quat, b));
-        }
-    }
+    let size = Sizes { nconmax: 0, njmax: 0, njdual: 0, ..m.size.clone() };
+    let mut d = reference(m, &size);
     kinematics::kinematics(m, &mut d);
     kinematics::com_pos(m, &mut d);
-    // what actuators add to the inertia of their joints, as the rotor turns as many times faster as the gear says
-    let own = m.dof_armature.clone();
-    for a in 0..m.size.nu {
-        let on_joint = matches!(m.actuator_trntype[a], trn::JOINT | trn::JOINTINPARENT);
-        let target = usize::try_from(m.actuator_trnid[2 * a]).ok().filter(|_| on_joint);
-        if let Some(j) = target {
-            let dofs = match m.jnt_type[j] {
-                jnt::FREE => 6,
-                jnt::BALL => 3,
-                _ => 1,
-            };
-            let added = m.actuator_armature[a] * m.actuator_gear[6 * a].powi(2);
-            m.dof_armature[m.jnt_dofadr[j] as usize..][..dofs].iter_mut().for_each(|x| *x += added);
-        }
-    }
+    let own = (m.dof_armature.clone(), m.tendon_armature.clone());
+    armatures(m);
     inertia::inertia(m, &mut d);
-    m.dof_armature = own;
     m.dof_M0 = (0..m.size.nv).map(|i| d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize]).collect();
-    tendon_inertia(m, &mut d);
+    if m.tendon_armature.iter().any(|&x| x != 0.0) {
+        transmission(m, &mut d);
+        add_tendon_inertia(m, &mut d);
+    }
+    (m.dof_armature, m.tendon_armature) = own;
     if let Some(dof) = (0..m.size.nv).find(|&i| singular(m, &d, i)) {
         return Err(dof);
     }
@@ -75,20 +59,43 @@ pub(crate) fn set_const(m: &mut Model<f64>, simple: &[Simple]) -> Result<Data<f6
     Ok(d)
 }
 
-/// Adds the inertia of tendons, and of actuators on them, to the inertia matrix as far as its sparsity goes. It counts in weights and
-/// not in `dof_M0`, as in MuJoCo.
-fn tendon_inertia(m: &mut Model<f64>, d: &mut Data<f64>) {
-    let mut armature = m.tendon_armature.clone();
-    for a in (0..m.size.nu).filter(|&a| m.actuator_trntype[a] == trn::TENDON) {
-        if let Ok(t) = usize::try_from(m.actuator_trnid[2 * a]) {
-            armature[t] += m.actuator_armature[a] * m.actuator_gear[6 * a].powi(2);
+/// A world at the reference pose, at rest.
+pub(crate) fn reference(m: &Model<f64>, size: &Sizes) -> Data<f64> {
+    let mut d = Data::new(size, &0.0);
+    d.qpos.copy_from_slice(&m.qpos0);
+    d.eq_active.clone_from(&m.eq_active0);
+    for b in 0..m.size.nbody {
+        if let Ok(k) = usize::try_from(m.body_mocapid[b]) {
+            st3(&mut d.mocap_pos, k, ld3(&m.body_pos, b));
+            st4(&mut d.mocap_quat, k, ld4(&m.body_quat, b));
         }
     }
-    if armature.iter().all(|&x| x == 0.0) {
-        return;
+    d
+}
+
+/// Adds what actuators add to the inertia of their joints and tendons: a rotor turns as many times faster as the gear says.
+pub(crate) fn armatures(m: &mut Model<f64>) {
+    for a in 0..m.size.nu {
+        let added = m.actuator_armature[a] * m.actuator_gear[6 * a].powi(2);
+        match (m.actuator_trntype[a], usize::try_from(m.actuator_trnid[2 * a])) {
+            (trn::JOINT | trn::JOINTINPARENT, Ok(j)) => {
+                let dofs = match m.jnt_type[j] {
+                    jnt::FREE => 6,
+                    jnt::BALL => 3,
+                    _ => 1,
+                };
+                m.dof_armature[m.jnt_dofadr[j] as usize..][..dofs].iter_mut().for_each(|x| *x += added);
+            }
+            (trn::TENDON, Ok(t)) => m.tendon_armature[t] += added,
+            _ => {}
+        }
     }
-    transmission(m, d);
-    for (t, armature) in armature.into_iter().enumerate() {
+}
+
+/// Adds the inertia of tendons to the inertia matrix as far as its sparsity goes, their Jacobians being known. It counts in
+/// weights and not in `dof_M0`, as in MuJoCo.
+pub(crate) fn add_tendon_inertia(m: &Model<f64>, d: &mut Data<f64>) {
+    for (t, armature) in m.tendon_armature.iter().enumerate() {
         let row = &d.ten_J[t * m.size.nv..(t + 1) * m.size.nv];
         for i in 0..m.size.nv {
             for k in m.M_rowadr[i]..m.M_rowadr[i] + m.M_rownnz[i] {

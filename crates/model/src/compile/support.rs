@@ -118,10 +118,6 @@ fn actuators(c: &mut Compiler<'_>) {
         let (ActuatorKind::General(p) | ActuatorKind::Shortcut { general: p, .. }) = &a.kind else { continue };
         if let ActuatorKind::Shortcut { tag: "muscle", .. } = &a.kind {
             c.refuse("actuator/muscle", name, a.at.span, "use a motor on the tendon or joint");
-            if a.lengthrange == [0.0; 2] {
-                let text = "the length range of a muscle is not measured by simulation";
-                c.warn(text, a.at.span, "write lengthrange=\"SHORTEST LONGEST\"");
-            }
             continue;
         }
         if !matches!(p.dyntype, DynType::None | DynType::Integrator | DynType::Filter | DynType::FilterExact) {

@@ -125,6 +125,9 @@ pub(crate) fn align_free(c: &mut Compiler<'_>) {
         for s in (0..c.m.size.nsite).filter(|&s| c.m.site_bodyid[s] == b as i32) {
             moved(&mut c.m.site_pos, &mut c.m.site_quat, s);
         }
+        for k in (0..c.m.size.ncam).filter(|&k| c.m.cam_bodyid[k] == b as i32) {
+            moved(&mut c.m.cam_pos, &mut c.m.cam_quat, k);
+        }
     }
 }
 
