@@ -20,6 +20,7 @@ mod mjcf;
 mod model;
 mod pipeline;
 mod quarantine;
+mod sizing;
 mod smooth;
 mod solver;
 mod solver_kkt;

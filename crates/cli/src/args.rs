@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Routes(Routes),
     /// Step a few worlds and print what every step computed
     Trace(Trace),
+    /// Say how many contacts and rows worlds need, what they take of memory and how many fit
+    Size(Size),
     /// Show adapters, their limits, what will be used and why, and whether two-float arithmetic survives the compiler
     Doctor,
 }
@@ -209,6 +211,24 @@ pub(crate) struct Routes {
     pub(crate) worlds: usize,
     #[command(flatten)]
     pub(crate) place: Where,
+}
+
+#[derive(Args)]
+pub(crate) struct Size {
+    /// MJCF file
+    pub(crate) model: PathBuf,
+    /// Worlds that are rolled out: half from the reference pose and the keyframes, half from random poses
+    #[arg(long, default_value_t = 64)]
+    pub(crate) worlds: usize,
+    /// Steps of every world, with random controls
+    #[arg(long, default_value_t = 500)]
+    pub(crate) steps: usize,
+    /// Seed of poses and controls
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Memory that the worlds may take [GiB], to say how many fit: devices do not tell theirs
+    #[arg(long, value_name = "GIB")]
+    pub(crate) memory: Option<f64>,
 }
 
 #[derive(Args)]

@@ -13,6 +13,7 @@ mod inspect;
 mod laws;
 mod rollout;
 mod routes;
+mod size;
 mod sweep;
 mod trace;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(args, cli.json),
         Command::Routes(args) => routes::run(args, cli.json),
         Command::Trace(args) => trace::run(args, cli.json),
+        Command::Size(args) => size::run(args, cli.json),
         Command::Doctor => doctor::run(cli.json),
     };
     match result {
