@@ -1,11 +1,13 @@
 //! Meshes: files to vertices and faces, volume and inertia, convex hull.
 
+mod builtin;
 mod hull;
 mod msh;
 mod obj;
 mod solid;
 mod stl;
 
+pub(crate) use builtin::make;
 pub(crate) use hull::hull;
 pub(crate) use solid::solid;
 

@@ -52,6 +52,10 @@ impl Reader<'_, '_> {
         mesh.texcoord = node.list("texcoord").unwrap_or_default();
         mesh.face = node.text("face").map(whole).unwrap_or_default();
         mesh.builtin = node.owned("builtin").filter(|b| b != "none");
+        if mesh.builtin.is_some() {
+            self.cx.required(node, "params");
+            mesh.params = node.list("params").unwrap_or_default();
+        }
         if node.children.iter().any(|c| c.tag == "plugin") {
             self.unsupported("mesh/plugin", node);
         }

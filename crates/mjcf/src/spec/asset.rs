@@ -89,6 +89,8 @@ pub struct Mesh {
     pub texcoord: Vec<f64>,
     /// the name of a procedural mesh
     pub builtin: Option<String>,
+    /// its parameters
+    pub params: Vec<f64>,
 }
 
 impl Default for Mesh {
@@ -107,6 +109,7 @@ impl Default for Mesh {
             normal: Vec::new(),
             texcoord: Vec::new(),
             builtin: None,
+            params: Vec::new(),
         }
     }
 }

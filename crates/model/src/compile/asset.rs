@@ -108,8 +108,10 @@ fn put(c: &mut Compiler<'_>, mesh: &Mesh, p: Processed) {
 /// Vertices and faces from wherever the element has them.
 fn raw(m: &Mesh) -> Result<Raw, Fault> {
     if let Some(name) = &m.builtin {
-        let text = format!("builtin=\"{name}\" is not generated here");
-        return Err(Fault::new(text, "write the vertices and faces, or give a file"));
+        if m.file.is_some() || !m.vertex.is_empty() || !m.face.is_empty() {
+            return Err(Fault::new("a builtin mesh has no file and no vertices of its own", "keep one of them"));
+        }
+        return mesh::make(name, &m.params);
     }
     let twice = "keep the file or the attribute";
     if let Some(file) = &m.file {

@@ -159,11 +159,11 @@ pub(crate) const OF_MESHES: f64 = 1e-7;
 ///
 /// Jacobi's method on a quaternion: the largest entry off the diagonal is rotated away by the smaller of the two angles
 /// that do, until none counts; then quarter turns sort the axes. That path fixes the signs of the axes, as in MuJoCo, whose
-/// thresholds (measured on `mju_eig3`) and choices in ties (measured on files) are the ones below; they matter where principal
+/// thresholds (measured on `mju_eig3`; those of meshes on procedural spheres) and choices in ties (measured on files) are the ones below; they matter where principal
 /// values coincide and in symmetric bodies.
 pub(crate) fn principal(a: &Mat3<f64>, precision: f64) -> (Quat<f64>, Vec3<f64>) {
     let scale = a.as_slice().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    let (off, apart) = (precision * scale, 1e-12 * scale);
+    let (off, apart) = (precision * scale, precision.max(1e-12) * scale);
     let mut q = IDENTITY;
     let turn = |q: Quat<f64>, axis: usize, half_sin: f64| {
         let mut t = Quat::new((1.0 - half_sin * half_sin).sqrt(), 0.0, 0.0, 0.0);
