@@ -10,6 +10,8 @@ mod constraint;
 mod constraint_lanes;
 mod counts;
 mod device;
+mod dump;
+mod endurance;
 mod lanes;
 mod laws;
 mod layout;

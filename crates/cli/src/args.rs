@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Say how many contacts and rows worlds need, what they take of memory and how many fit
     Size(Size),
+    /// Run the dump of a world again on the CPU in f64: how far it was from the recorded states, and where it breaks
+    Replay(Replay),
     /// Show adapters, their limits, what will be used and why, and whether two-float arithmetic survives the compiler
     Doctor,
 }
@@ -65,6 +67,23 @@ impl From<WeldsArg> for kiloworld_sim::Welds {
         match arg {
             WeldsArg::Stiff => Self::Stiff,
             WeldsArg::Mujoco => Self::Mujoco,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailureArg {
+    Freeze,
+    Reset,
+    Error,
+}
+
+impl From<FailureArg> for kiloworld_sim::Policy {
+    fn from(arg: FailureArg) -> Self {
+        match arg {
+            FailureArg::Freeze => Self::Freeze,
+            FailureArg::Reset => Self::Reset,
+            FailureArg::Error => Self::Error,
         }
     }
 }
@@ -125,6 +144,15 @@ pub(crate) struct Rollout {
     /// Start from this keyframe, by name or number, instead of the reference pose
     #[arg(long, value_name = "K")]
     pub(crate) keyframe: Option<String>,
+    /// What is done with worlds that cannot go on: they stay frozen, are put back to their start and logged, or end the run
+    #[arg(long, value_enum, default_value = "freeze")]
+    pub(crate) on_failure: FailureArg,
+    /// Keep the last N states of every world, controls included, for --dump-failed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) history: usize,
+    /// Write worlds that failed to files in this folder, at most 16: `kiloworld replay` runs them again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dump_failed: Option<PathBuf>,
     /// Write the final time, qpos, qvel, act and status, (nworld, n), to an npz file
     #[arg(long, value_name = "FILE.npz")]
     pub(crate) out: Option<PathBuf>,
@@ -255,7 +283,17 @@ pub(crate) struct Trace {
     /// Steps that a control of --target is held
     #[arg(long, value_name = "STEPS", default_value_t = 1)]
     pub(crate) control_period: usize,
+    /// Before a step, in every world: attach=EQ switches an equality constraint on, release=EQ off, capture=EQ makes a weld or
+    /// connect hold its bodies as they are now and switches it on. EQ is a name or number; may be repeated
+    #[arg(long, value_name = "STEP:ACTION=EQ")]
+    pub(crate) at: Vec<String>,
     /// Write arrays (steps, nworld, n) to an npz file instead of JSON lines
     #[arg(long, value_name = "FILE.npz")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Replay {
+    /// A dump: `rollout --dump-failed` or `Batch::dump` wrote it
+    pub(crate) file: PathBuf,
 }

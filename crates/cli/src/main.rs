@@ -9,8 +9,10 @@ mod bench;
 mod common;
 mod diagnostics;
 mod doctor;
+mod events;
 mod inspect;
 mod laws;
+mod replay;
 mod rollout;
 mod routes;
 mod size;
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Command::Routes(args) => routes::run(args, cli.json),
         Command::Trace(args) => trace::run(args, cli.json),
         Command::Size(args) => size::run(args, cli.json),
+        Command::Replay(args) => replay::run(args, cli.json),
         Command::Doctor => doctor::run(cli.json),
     };
     match result {

@@ -1,17 +1,19 @@
 //! `kiloworld rollout`.
 
-use crate::args::{CtrlArg, Rollout};
+use crate::args::{CtrlArg, FailureArg, Rollout};
 use crate::arrays::{Array, write_npz};
 use crate::common::{Outcome, builder, keyframe, load, progress, random_control, thousands};
-use anyhow::Result;
-use kiloworld_sim::Field;
+use anyhow::{Context, Result};
+use kiloworld_sim::{Batch, Field};
 use serde_json::json;
+use std::path::PathBuf;
 use std::time::Instant;
 
 pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     let start = Instant::now();
     let model = load(&args.model)?;
-    let mut batch = builder(&model, args.worlds, &args.place).build()?;
+    let builder = builder(&model, args.worlds, &args.place).on_failure(args.on_failure.into()).history(args.history);
+    let mut batch = builder.build()?;
     let (bytes, shared) = batch.memory();
     let keyframe = keyframe(&model, args.keyframe.as_deref())?;
     if keyframe.is_some() {
@@ -27,9 +29,14 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
         );
     }
     let control = random_control(&batch, args.seed);
-    let step = |batch: &mut kiloworld_sim::Batch, at: usize, n: usize| match args.ctrl {
-        CtrlArg::Zero => batch.step(n),
-        CtrlArg::Random => batch.step_with(n, &|w, k, ctrl| control(w, at + k, ctrl)),
+    let mut dumps = Dumps { dir: args.dump_failed.clone(), seen: 0, written: Vec::new() };
+    let mut step = |batch: &mut Batch, at: usize, n: usize| -> Result<()> {
+        let result = match args.ctrl {
+            CtrlArg::Zero => batch.step(n),
+            CtrlArg::Random => batch.step_with(n, &|w, k, ctrl| control(w, at + k, ctrl)),
+        };
+        dumps.look(batch)?;
+        Ok(result?)
     };
 
     // the first step compiles kernels and touches memory: it is the cold start, not the throughput
@@ -52,6 +59,7 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     let elapsed = clock.elapsed().as_secs_f64();
     bar.finish_and_clear();
 
+    let failures = batch.failures()?;
     let timed = (args.steps - first) * args.worlds;
     let rate = if timed == 0 { 0.0 } else { timed as f64 / elapsed };
     let factor = rate * batch.model().opt_timestep[0];
@@ -71,6 +79,7 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
                 "model": args.model, "backend": batch.backend_name(), "worlds": args.worlds, "steps": args.steps,
                 "world_steps_per_s": rate, "real_time_factor": factor, "cold_start_s": cold,
                 "bytes_per_world": bytes, "bytes_shared": shared, "report": report,
+                "failures": failures.len(), "first_failures": &failures[..failures.len().min(SHOWN)], "dumps": dumps.written,
             })
         );
     } else {
@@ -96,9 +105,49 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
             report.nonfinite,
             report.bad_ctrl
         );
+        if !failures.is_empty() {
+            let what = if args.on_failure == FailureArg::Reset { ", each put back to its start" } else { "" };
+            println!("{} worlds could not go on{what}; the first:", thousands(failures.len()));
+            failures.iter().take(SHOWN).for_each(|f| println!("  {f}"));
+        }
+        for file in &dumps.written {
+            println!("dumped: kiloworld replay {}", file.display());
+        }
         if report.contact_overflow + report.row_overflow > 0 {
             println!("overflow: run again with --nconmax {} --njmax {}", report.ncon_max + 8, report.nefc_max + 16);
         }
     }
     Ok(if report.all_ok() { Outcome::Ok } else { Outcome::Failed })
+}
+
+/// Failures that are printed.
+const SHOWN: usize = 8;
+/// Worlds that are dumped.
+const DUMPS: usize = 16;
+
+/// The files of worlds that failed.
+struct Dumps {
+    dir: Option<PathBuf>,
+    /// entries of the log that were looked at
+    seen: usize,
+    written: Vec<PathBuf>,
+}
+
+impl Dumps {
+    /// Writes the worlds that failed since the last look.
+    fn look(&mut self, batch: &mut Batch) -> Result<()> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        if self.written.len() >= DUMPS {
+            return Ok(());
+        }
+        let failures = batch.failures()?;
+        for f in failures.iter().skip(self.seen).take(DUMPS - self.written.len()) {
+            std::fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
+            let file = dir.join(format!("world{}-{}.npz", f.world, self.written.len()));
+            batch.dump(f.world, &file)?;
+            self.written.push(file);
+        }
+        self.seen = failures.len();
+        Ok(())
+    }
 }

@@ -3,6 +3,7 @@
 use crate::args::Trace;
 use crate::arrays::{self, Array};
 use crate::common::{Outcome, builder, keyframe, load, set_state};
+use crate::events::Event;
 use anyhow::{Result, bail};
 use kiloworld_layout::Sizes;
 use kiloworld_model::{Kind, Model};
@@ -18,7 +19,12 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
     let start = args.state.as_deref().map(arrays::read).transpose()?.unwrap_or_default();
     let size = &model.layout.size;
     let nworld = start.values().filter(|a| a.shape.len() == 2).map(|a| a.shape[0]).max().unwrap_or(1);
-    let mut batch = builder(&model, nworld, &args.place).control_period(args.control_period).build()?;
+    let events = Event::parse(&args.at, &model, args.steps)?;
+    let mut builder = builder(&model, nworld, &args.place).control_period(args.control_period);
+    if events.iter().any(Event::captures) {
+        builder = builder.attachable();
+    }
+    let mut batch = builder.build()?;
     batch.reset(None, keyframe(&model, args.keyframe.as_deref())?)?;
     set_state(&mut batch, &start)?;
     let ctrl = args.ctrl.as_deref().map(|path| controls(path, size, nworld)).transpose()?;
@@ -80,7 +86,19 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
             })
         );
     };
-    batch.trace(args.steps, control.as_ref().map(|c| c as &(dyn Fn(usize, usize, &mut [f64]) + Sync)), &mut each)?;
+    let mut done = 0;
+    let mut run_to = |batch: &mut Batch, end: usize| {
+        let now = control.as_ref().map(|c| move |w: usize, k: usize, out: &mut [f64]| c(w, done + k, out));
+        let control = now.as_ref().map(|c| c as &(dyn Fn(usize, usize, &mut [f64]) + Sync));
+        let result = batch.trace(end - done, control, &mut |w, k, d| each(w, done + k, d));
+        done = end;
+        result
+    };
+    for event in &events {
+        run_to(&mut batch, event.step)?;
+        event.apply(&mut batch)?;
+    }
+    run_to(&mut batch, args.steps)?;
 
     if let Some(path) = &args.out {
         let mut out: Vec<(&str, Array)> = series
