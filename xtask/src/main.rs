@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask test | tidy | golden`.
+//! The project's chores: `cargo xtask test | tidy | golden | endurance`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program prints")]
 
@@ -16,6 +16,8 @@ const HELP: &str = "\
 cargo xtask test [ARGS]     fetch what the tests need (a Vulkan device, goldens of the corpus), then run all tests;
                             ARGS go to `cargo test`
 cargo xtask tidy            check what the compiler does not: purpose lines, crate arrows, file sizes, links, lists
+cargo xtask endurance [N]   N world-steps (1,000,000) on each of CPU f64 and f32, over all models, among worlds that are poisoned,
+                            overflow and are reset; a fifth of it on the GPU
 cargo xtask golden          make the goldens in tests/golden again with MuJoCo
 cargo xtask golden --check  compare the committed goldens with MuJoCo's answers of today";
 
@@ -34,6 +36,14 @@ fn command() -> Result<()> {
     match parser.next()? {
         Some(Value(command)) if command == "test" => test::run(parser.raw_args()?.collect()),
         Some(Value(command)) if command == "tidy" => tidy::run(),
+        Some(Value(command)) if command == "endurance" => {
+            let steps = match parser.next()? {
+                Some(Value(n)) => n.parse()?,
+                Some(arg) => return Err(arg.unexpected().into()),
+                None => 1_000_000,
+            };
+            test::endurance(steps)
+        }
         Some(Value(command)) if command == "golden" => {
             let mut check = false;
             while let Some(arg) = parser.next()? {

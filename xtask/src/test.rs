@@ -32,3 +32,12 @@ pub(crate) fn run(args: Vec<OsString>) -> Result<()> {
     }
     setup::run(&mut command)
 }
+
+/// The endurance tests in full.
+pub(crate) fn endurance(world_steps: usize) -> Result<()> {
+    setup::vulkan()?;
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(crate::root()).env("KILOWORLD_ENDURANCE", world_steps.to_string());
+    command.args(["test", "--release", "--workspace", "--test", "main", "--", "endurance::", "--nocapture"]);
+    setup::run(&mut command)
+}

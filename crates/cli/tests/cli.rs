@@ -206,6 +206,80 @@ fn what_a_batch_cannot_do_is_said() {
     }
 }
 
+/// A box above a hand that lifts: taken at a step, let go at another.
+const GRASP: &str = r#"<mujoco><option timestep="0.001"/><worldbody>
+  <body name="hand" pos="0 0 1"><joint name="lift" type="slide" axis="0 0 1" damping="20"/><geom size=".05" mass="1"/></body>
+  <body name="box" pos=".3 0 1"><freejoint/><geom type="box" size=".02 .02 .02" mass=".2"/></body></worldbody>
+  <equality><weld name="grasp" body1="hand" body2="box" active="false"/></equality>
+  <actuator><position joint="lift" kp="4000" kv="200"/></actuator></mujoco>"#;
+
+#[test]
+fn a_trace_takes_and_lets_go() {
+    let model = file("grasp.xml", GRASP.as_bytes());
+    let heights = |events: &[&str]| -> Vec<f64> {
+        let mut args = vec!["trace", &model, "--steps", "200", "--backend", "cpu", "--precision", "f64"];
+        events.iter().for_each(|e| args.extend(["--at", e]));
+        let out = kiloworld(&args);
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        let lines = text(&out.stdout);
+        let steps: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        assert!(steps.iter().enumerate().all(|(k, v)| v["step"] == k), "steps are numbered through");
+        steps.iter().map(|v| v["qpos"][3].as_f64().expect("a height")).collect()
+    };
+    let free = heights(&[]);
+    assert!((free[199] - (1.0 - 0.5 * 9.81 * 0.04)).abs() < 2e-3, "control: it falls, {}", free[199]);
+    let held = heights(&["0:capture=grasp"]);
+    assert!(held[199] > 0.99, "{}", held[199]);
+    let let_go = heights(&["100:release=grasp", "0:capture=0"]);
+    assert_eq!(let_go[..100], held[..100]);
+    assert!((let_go[199] - (held[99] - 0.5 * 9.81 * 0.01)).abs() < 3e-3, "{}", let_go[199]);
+
+    for (event, part) in [
+        ("5:grab=grasp", "there is no action `grab`: attach, release or capture"),
+        ("5:attach=hold", "there is no equality constraint `hold`; the model has grasp (0 to 0)"),
+        ("200:attach=grasp", "the trace has steps 0 to 199"),
+        ("x:attach=grasp", "`x` is not a number of a step"),
+        ("attach", "expected STEP:ACTION=EQUALITY"),
+    ] {
+        let out = kiloworld(&["trace", &model, "--steps", "200", "--backend", "cpu", "--at", event]);
+        assert_eq!(out.status.code(), Some(1), "{event}");
+        assert!(text(&out.stderr).contains(part), "{event}: {}", text(&out.stderr));
+    }
+}
+
+#[test]
+fn worlds_that_fail_are_dumped_and_replayed() {
+    let dir = file("dumps", b"") + "-folder";
+    let rollout = |more: &[&str]| {
+        let mut args = vec!["rollout", "models/box_stack.xml", "--worlds", "3", "--steps", "20", "--backend", "cpu"];
+        args.extend(["--nconmax", "4"]);
+        args.extend(more);
+        kiloworld(&args)
+    };
+    let v = json(&rollout(&["--history", "8", "--dump-failed", &dir, "--json"]));
+    assert_eq!(v["failures"], 3, "{v}");
+    assert_eq!(v["dumps"].as_array().expect("files").len(), 3, "{v}");
+    let path = v["dumps"][0].as_str().expect("a file");
+    let out = kiloworld(&["replay", path]);
+    let said = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(3), "{said}");
+    for part in ["world 0 of 3 of model", "recorded on cpu f32", "f64 breaks in step 0", "contacts, nconmax is 4"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let v = json(&kiloworld(&["replay", path, "--json"]));
+    assert!(v["replay"]["breaks"]["words"].as_str().expect("why").contains("nconmax is 4"), "{v}");
+    let out = kiloworld(&["replay", "models/box_stack.xml"]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(text(&out.stderr).contains("is not a dump of a world"), "{}", text(&out.stderr));
+
+    // put back: all move at the end
+    let v = json(&rollout(&["--on-failure", "reset", "--json"]));
+    assert!(v["failures"].as_u64().expect("a number") >= 3 && v["report"]["ok"] == 3, "{v}");
+    let out = rollout(&["--on-failure", "error"]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(text(&out.stderr).contains("3 worlds failed: world 0 at"), "{}", text(&out.stderr));
+}
+
 #[test]
 fn wrong_usage_has_its_own_code() {
     assert_eq!(kiloworld(&["rollout"]).status.code(), Some(2));
