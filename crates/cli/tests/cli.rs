@@ -281,6 +281,40 @@ fn worlds_that_fail_are_dumped_and_replayed() {
 }
 
 #[test]
+fn size_recommends_capacities_and_says_what_fits() {
+    let args = ["size", "models/box_stack.xml", "--worlds", "6", "--steps", "60", "--seed", "3", "--memory", "2"];
+    let out = kiloworld(&[&args[..], &["--json"]].concat());
+    let v = json(&out);
+    assert_eq!(out.status.code(), Some(0), "{v}");
+    let number = |v: &Value| v.as_u64().unwrap_or_else(|| panic!("{v}"));
+    assert!(number(&v["seen"]["ncon"]) > 0 && number(&v["nconmax"]) >= number(&v["seen"]["ncon"]), "{v}");
+    assert!(number(&v["njmax"]) >= number(&v["seen"]["nefc"]), "{v}");
+    assert_eq!(v["memory"].as_array().map(Vec::len), Some(3), "{v}");
+    let gpu = &v["memory"][2];
+    let fit = ((2_u64 << 30) - number(&gpu["bytes_shared"])) / number(&gpu["bytes_per_world"]);
+    assert_eq!(number(&v["worlds_in_memory"]["gpu f32"]), fit, "{v}");
+    assert_eq!(v, json(&kiloworld(&[&args[..], &["--json"]].concat())), "one seed, one answer");
+    let people = kiloworld(&args);
+    for part in ["--nconmax", "--njmax", "cpu f64", "cpu f32", "gpu f32", "bytes a world", "worlds in 2 GiB", "seed 3"] {
+        assert!(text(&people.stdout).contains(part), "{part}: {}", text(&people.stdout));
+    }
+    assert_eq!(kiloworld(&["size", "models/box_stack.xml", "--memory", "0"]).status.code(), Some(1));
+    assert_eq!(kiloworld(&["size", "models/box_stack.xml", "--worlds", "0"]).status.code(), Some(1));
+    // no adapter: the loader finds no driver
+    let out = Command::new(env!("CARGO_BIN_EXE_kiloworld"))
+        .current_dir(root())
+        .env("VK_DRIVER_FILES", "/dev/null")
+        .env("VK_ICD_FILENAMES", "/dev/null")
+        .args(["size", "models/pendulum.xml", "--worlds", "2", "--steps", "5"])
+        .output()
+        .expect("starts");
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    if cfg!(target_os = "linux") {
+        assert!(text(&out.stdout).contains("no GPU adapter"), "{}", text(&out.stdout));
+    }
+}
+
+#[test]
 fn wrong_usage_has_its_own_code() {
     assert_eq!(kiloworld(&["rollout"]).status.code(), Some(2));
     assert_eq!(kiloworld(&["rollout", "x.xml", "--ctrl", "sideways"]).status.code(), Some(2));
