@@ -10,7 +10,7 @@ use kiloworld_tests::golden::Golden;
 use proptest::prelude::*;
 
 /// Models of our own with compiled fields in `tests/golden/NAME.json`, each with what it covers in its first line.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "model_orientations",
     "model_inertia",
     "model_align",
@@ -24,6 +24,7 @@ const OWN: [&str; 13] = [
     "model_fuse",
     "model_keys",
     "model_builtin",
+    "model_attached",
 ];
 
 /// Relative to the element's row, or to a thousandth of the field's largest value.

@@ -31,6 +31,8 @@ pub(crate) struct Scope {
     pub(crate) main: String,
     /// its `keyframe` sections, which are not taken over
     pub(crate) keys: Vec<Node>,
+    /// its `option` sections, which are not taken over either
+    pub(crate) options: Vec<Span>,
     /// one past the last of the models that it attached itself, which follow it
     pub(crate) end: usize,
     /// the model as the one around it names it: that one, and the place of the name
@@ -214,9 +216,10 @@ fn attach(
     defaults.iter_mut().for_each(|d| rename(d, &prefix, &main, scope));
     let mut keys = of("keyframe");
     keys.iter_mut().for_each(|k| rename_keys(k, &prefix));
+    let options = of("option").iter().map(|n| n.span).collect();
     let (end, named) = (scopes.len(), (node.scope, model.span));
     scopes[scope] =
-        Scope { path: model.path.clone(), compiler: of("compiler"), defaults, main, keys, end, model: named };
+        Scope { path: model.path.clone(), compiler: of("compiler"), defaults, main, keys, options, end, model: named };
     Some(frame)
 }
 

@@ -47,6 +47,8 @@ pub struct Spec {
     pub model: Option<String>,
     /// settings of the compiler
     pub compiler: Compiler,
+    /// settings of attached models, which are in force for the inertia of their bodies
+    pub attached: Vec<Compiler>,
     /// options of the simulation
     pub option: Options,
     /// sizes and capacities that the file asks for
@@ -131,6 +133,12 @@ pub struct Part {
 }
 
 impl Spec {
+    /// The settings in force for the inertia of a body.
+    pub fn settings(&self, body: usize) -> &Compiler {
+        let attached = self.bodies[body].settings.and_then(|s| self.attached.get(s));
+        attached.unwrap_or(&self.compiler)
+    }
+
     /// The index of the body of this name; "world" is 0.
     pub fn body(&self, name: &str) -> Option<usize> {
         if name == "world" { Some(0) } else { self.bodies.iter().position(|b| b.name.as_deref() == Some(name)) }

@@ -34,6 +34,9 @@ impl Reader<'_, '_> {
             c.meshdir = Some(dir.clone());
             c.texturedir = Some(dir);
         }
+        if let Some(conflict) = node.owned("conflict") {
+            c.conflict = Some(conflict).filter(|c| c != "warning");
+        }
         for child in node.children.iter().filter(|n| n.tag == "lengthrange") {
             let r = &mut c.lengthrange;
             let modes = [

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Reader;
 use crate::attach;
 use crate::dom::Node;
+use crate::error::ErrorKind;
 use crate::files::normalize;
 use crate::span::Span;
 use crate::spec::{Compiler, Joint, JointKind, Orientation, Part, Tri, Unsupported};
@@ -55,10 +56,8 @@ impl Reader<'_, '_> {
                 _ => 1.0,
             };
             scope.autolimits = (own.autolimits != main.autolimits).then_some(own.autolimits);
-            for setting in different(&own, &main) {
-                let feature = format!("attach/compiler/{setting}");
-                self.spec.unsupported.push(Unsupported { feature, name: None, span: own.at.attr(setting) });
-            }
+            self.not_taken_over(&scope.source, &main);
+            self.spec.attached.push(own.clone());
             scope.compiler = own;
         }
         scopes[0].compiler = main;
@@ -149,10 +148,33 @@ impl Reader<'_, '_> {
         &self.scopes[node.scope].source.main
     }
 
+    /// Which of the attached models' settings a node's body has.
+    pub(super) fn settings(&self, node: &Node) -> Option<usize> {
+        node.scope.checked_sub(1)
+    }
+
+    /// Says that options of an attached model are not those of the whole. As in MuJoCo the main model's stand, unless it asks for
+    /// something else to be done about conflicts.
+    fn not_taken_over(&mut self, source: &attach::Scope, main: &Compiler) {
+        for &span in &source.options {
+            if main.conflict.is_some() {
+                let feature = "compiler/conflict, with options of an attached model".to_owned();
+                self.spec.unsupported.push(Unsupported { feature, name: None, span });
+            } else {
+                let kind = ErrorKind::BadValue("options of an attached model are not those of the whole".into());
+                self.cx.warn(span, kind, Some("write them into the main model".into()));
+            }
+        }
+    }
+
     /// An orientation in the main model's unit of angles.
     pub(super) fn in_main_unit(&self, node: &Node, orientation: Orientation) -> Orientation {
         let scale = self.scopes[node.scope].scale;
+        let (own, main) = (self.scopes[node.scope].compiler.eulerseq, self.spec.compiler.eulerseq);
         match orientation {
+            Orientation::Euler(angles) if node.scope > 0 && own != main => {
+                Orientation::EulerIn(angles.map(|a| a * scale), own)
+            }
             _ if scale == 1.0 => orientation,
             Orientation::Euler(angles) => Orientation::Euler(angles.map(|a| a * scale)),
             Orientation::AxisAngle([x, y, z, angle]) => Orientation::AxisAngle([x, y, z, angle * scale]),
@@ -193,20 +215,4 @@ impl Reader<'_, '_> {
         let included = node.span.file != 0 && Path::new(self.cx.sources.name(node.span)) != scope.source.path;
         if included && first != second { vec![first, second] } else { vec![first] }
     }
-}
-
-/// Settings that concern the whole model and differ between the two.
-fn different(own: &Compiler, main: &Compiler) -> Vec<&'static str> {
-    let pairs = [
-        ("eulerseq", own.eulerseq != main.eulerseq),
-        ("inertiafromgeom", own.inertiafromgeom != main.inertiafromgeom),
-        ("inertiagrouprange", own.inertiagrouprange != main.inertiagrouprange),
-        ("boundmass", own.boundmass != main.boundmass),
-        ("boundinertia", own.boundinertia != main.boundinertia),
-        ("balanceinertia", own.balanceinertia != main.balanceinertia),
-        ("discardvisual", own.discardvisual != main.discardvisual),
-        ("alignfree", own.alignfree != main.alignfree),
-        ("fitaabb", own.fitaabb != main.fitaabb),
-    ];
-    pairs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }

@@ -85,6 +85,7 @@ impl Reader<'_, '_> {
             gravcomp: node.real("gravcomp").unwrap_or(0.0),
             simple: node.text("simple") != Some("false"),
             whole: node.text("fuse") == Some("false"),
+            settings: self.settings(node),
             user: node.list("user").unwrap_or_default(),
             ..Body::default()
         };

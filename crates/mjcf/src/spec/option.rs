@@ -103,6 +103,8 @@ pub struct Compiler {
     pub fitaabb: bool,
     /// keep only file names of assets
     pub strippath: bool,
+    /// what is to be done about options of attached models that differ, where that is not to keep the main model's
+    pub conflict: Option<String>,
     /// how the ranges of actuators' lengths are found
     pub lengthrange: LengthRange,
     /// folder of meshes and height fields
@@ -129,6 +131,7 @@ impl Default for Compiler {
             alignfree: false,
             fitaabb: false,
             strippath: false,
+            conflict: None,
             lengthrange: LengthRange::default(),
             meshdir: None,
             texturedir: None,

@@ -12,6 +12,8 @@ pub enum Orientation {
     AxisAngle([f64; 4]),
     /// angles in the compiler's unit and sequence
     Euler([f64; 3]),
+    /// the same in a sequence of their own: from an attached model that has another
+    EulerIn([f64; 3], [char; 3]),
     /// x axis, then a vector in the x-y plane
     XyAxes([f64; 6]),
     /// z axis; the smallest rotation that takes (0, 0, 1) there
@@ -24,7 +26,7 @@ impl Orientation {
         match self {
             Self::Quat(_) => "quat",
             Self::AxisAngle(_) => "axisangle",
-            Self::Euler(_) => "euler",
+            Self::Euler(_) | Self::EulerIn(..) => "euler",
             Self::XyAxes(_) => "xyaxes",
             Self::ZAxis(_) => "zaxis",
         }
@@ -82,6 +84,8 @@ pub struct Body {
     pub simple: bool,
     /// stays a body with `fusestatic`: `fuse="false"`, or something refers to it by its name
     pub whole: bool,
+    /// settings of the attached model that it comes from, by index in [`Spec::attached`](super::Spec::attached)
+    pub settings: Option<usize>,
     /// explicit inertia
     pub inertial: Option<Inertial>,
     /// joints, in order

@@ -18,19 +18,20 @@ pub(crate) fn visual(spec: &Spec) -> Result<Spec, Errors> {
     start(&mut whole)?;
     whole.stop_at_errors()?;
     let mut out = spec.clone();
-    let [low, high] = spec.compiler.inertiagrouprange;
     let mut first = 0;
     for (b, body) in out.bodies.iter_mut().enumerate() {
+        let settings = spec.settings(b);
+        let [low, high] = settings.inertiagrouprange;
         let weighs =
             |(k, g): (usize, &Geom)| goes(g) && (low..=high).contains(&g.group) && whole.shapes[first + k].mass > 0.0;
         let counts = b > 0 && body.geoms.iter().enumerate().any(weighs);
         first += body.geoms.len();
-        let inferred = match spec.compiler.inertiafromgeom {
+        let inferred = match settings.inertiafromgeom {
             InertiaFromGeom::False => false,
             InertiaFromGeom::Auto => body.inertial.is_none(),
             InertiaFromGeom::True => counts,
         };
-        if counts && spec.compiler.inertiafromgeom == InertiaFromGeom::True {
+        if counts && settings.inertiafromgeom == InertiaFromGeom::True {
             let text = "a visual geom gives a body its inertia, and cannot be discarded with inertiafromgeom=\"true\"";
             whole.error(spec.compiler.at.attr("discardvisual"), text, "use inertiafromgeom=\"auto\"");
         } else if counts && inferred {

@@ -58,9 +58,10 @@ pub(crate) fn quat(o: Option<&Orientation>, c: &Compiler) -> Result<Quat<f64>, S
             let axis = unit(Vec3::new(x, y, z)).ok_or("the axis has length 0")?;
             Ok(axis_angle_to_quat(axis, angle(a)))
         }
-        Some(&Orientation::Euler(a)) => {
+        Some(&(Orientation::Euler(a) | Orientation::EulerIn(a, _))) => {
+            let sequence = if let Some(Orientation::EulerIn(_, own)) = o { own } else { &c.eulerseq };
             let mut q = IDENTITY;
-            for (axis, a) in c.eulerseq.iter().zip(a) {
+            for (axis, a) in sequence.iter().zip(a) {
                 let v = match axis.to_ascii_lowercase() {
                     'x' => Vec3::x(),
                     'y' => Vec3::y(),

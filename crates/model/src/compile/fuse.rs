@@ -53,7 +53,6 @@ impl Groups {
             .filter_map(|s| c.names.of(super::Kind::Site).id(&s.object.as_ref()?.name))
             .map(|site| c.m.site_bodyid[site] as usize)
             .collect();
-        let always = c.spec.compiler.inertiafromgeom == InertiaFromGeom::True;
         let mut into: Vec<usize> = (0..n).collect();
         let mut lumps: Vec<Lump> = (0..n).map(|b| lump(c, b)).collect();
         let mut written = vec![None; n];
@@ -67,6 +66,7 @@ impl Groups {
                 poses[b] = poses[body.parent].then(&poses[b]);
             }
             let heavy = c.m.body_mass[b] >= MINVAL;
+            let always = c.spec.settings(parent).inertiafromgeom == InertiaFromGeom::True;
             let adjusted = c.adjusted[b] || c.adjusted[parent];
             let stays = !body.joints.is_empty()
                 || body.mocap

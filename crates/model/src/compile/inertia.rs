@@ -20,13 +20,13 @@ pub(crate) struct Lump {
 
 /// Sets mass, centre of mass and inertia of every body but the world.
 pub(crate) fn bodies(c: &mut Compiler<'_>) {
-    let (bound_mass, bound_inertia) = (c.spec.compiler.boundmass, c.spec.compiler.boundinertia);
     st4(&mut c.m.body_iquat, 0, IDENTITY);
     c.adjusted = vec![false];
     for b in 1..c.m.size.nbody {
-        let body = &c.spec.bodies[b];
+        let (body, settings) = (&c.spec.bodies[b], c.spec.settings(b));
+        let (bound_mass, bound_inertia) = (settings.boundmass, settings.boundinertia);
         let written = |c: &mut Compiler<'_>| body.inertial.as_ref().map(|i| explicit(c, i));
-        let lump = match c.spec.compiler.inertiafromgeom {
+        let lump = match settings.inertiafromgeom {
             InertiaFromGeom::False => written(c),
             InertiaFromGeom::Auto => written(c).or_else(|| from_geoms(c, b)),
             InertiaFromGeom::True => from_geoms(c, b).or_else(|| written(c)),
@@ -68,7 +68,7 @@ fn check(c: &mut Compiler<'_>, b: usize, lump: &mut Lump) {
     }
     let missing = 2.0 * i.max() - i.sum();
     if missing > 0.0 {
-        if c.spec.compiler.balanceinertia {
+        if c.spec.settings(b).balanceinertia {
             lump.inertia = Vec3::repeat(i.sum() / 3.0);
         } else if missing > ROUNDING * i.max() {
             let text = format!(
@@ -106,7 +106,7 @@ fn explicit(c: &mut Compiler<'_>, i: &Inertial) -> Lump {
 
 /// The inertia of the geoms of a body that carry mass and are in the range of groups.
 fn from_geoms(c: &mut Compiler<'_>, b: usize) -> Option<Lump> {
-    let [low, high] = c.spec.compiler.inertiagrouprange;
+    let [low, high] = c.spec.settings(b).inertiagrouprange;
     let first = c.m.body_geomadr[b].max(0) as usize;
     let chosen: Vec<&Shape> = (first..first + c.m.body_geomnum[b] as usize)
         .filter(|&g| (low..=high).contains(&c.m.geom_group[g]) && c.shapes[g].mass >= MINVAL)

@@ -101,7 +101,7 @@ pub(crate) fn align_free(c: &mut Compiler<'_>) {
         let wanted = match joint.align {
             Tri::True => true,
             Tri::False => false,
-            Tri::Auto => c.spec.compiler.alignfree,
+            Tri::Auto => c.spec.settings(b).alignfree,
         };
         let childless = !c.m.body_parentid.contains(&(b as i32));
         if joint.kind != JointKind::Free || !wanted || !childless {
