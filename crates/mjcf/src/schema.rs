@@ -159,6 +159,9 @@ impl Schema {
 
     /// A similar element that may stand here, or where this one may stand.
     fn suggest_element(&self, parent: &Element, tag: &str) -> Option<String> {
+        if tag == "composite" {
+            return Some("MuJoCo dropped it: write <replicate> for many bodies, <flexcomp> for what is soft".into());
+        }
         let here = suggest(tag, parent.children.iter().map(|&c| self.elements[c].tag));
         here.or_else(|| {
             let mut places: Vec<_> = (self.elements.iter())

@@ -111,7 +111,7 @@ fn joint(c: &mut Compiler<'_>, b: usize, j: &Joint, last: &mut i32) {
     m.jnt_axis.extend(axis.as_slice());
     m.jnt_stiffness.push(j.stiffness[0]);
     m.jnt_stiffnesspoly.extend(&j.stiffness[1..]);
-    m.jnt_springyield.push(j.springyield);
+    m.jnt_springyield.push(angle(j.springyield));
     m.jnt_range.extend(range);
     m.jnt_actfrcrange.extend(j.actuatorfrcrange);
     m.jnt_margin.push(j.margin);
