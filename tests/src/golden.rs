@@ -154,7 +154,7 @@ impl Golden {
                 None => unreachable!("a model field"),
             }
         }
-        kiloworld_model::derived::fill(&mut m);
+        kiloworld_model::derived::fill(&mut m).expect("few pairs");
         m
     }
 

@@ -28,7 +28,7 @@ pub fn named(name: &str) -> Model<f64> {
 pub fn of(golden: &Golden) -> Model<f64> {
     let mut m = golden.model();
     let (ncon, nefc) = (m.size.nconmax, m.size.njmax);
-    kiloworld_model::derived::fill(&mut m);
+    kiloworld_model::derived::fill(&mut m).expect("few pairs");
     (m.size.nconmax, m.size.njmax) = (ncon, nefc);
     m
 }

@@ -12,6 +12,7 @@ mod counts;
 mod device;
 mod dump;
 mod endurance;
+mod fuzz;
 mod lanes;
 mod laws;
 mod layout;

@@ -48,6 +48,12 @@ fn mjcf(errors: &Errors) {
     let color = if std::io::stderr().is_terminal() { ColorChoice::Auto } else { ColorChoice::Never };
     let writer = StandardStream::stderr(color);
     for e in &errors.errors {
+        // the whole line is shown: one of a file without line breaks is no help, and takes its time
+        let text = errors.sources.files.get(e.span.file as usize).map_or("", |f| f.text.as_str());
+        if text.lines().nth(e.line.saturating_sub(1)).is_some_and(|line| line.len() > LONG_LINE) {
+            eprintln!("error: {e}");
+            continue;
+        }
         let label = Label::primary(e.span.file as usize, e.span.start as usize..e.span.end as usize);
         let mut diagnostic = Diagnostic::error().with_message(e.kind.to_string()).with_labels(vec![label]);
         if let Some(remedy) = &e.remedy {
@@ -58,3 +64,6 @@ fn mjcf(errors: &Errors) {
         }
     }
 }
+
+/// No line of a file that is longer is shown \[bytes\].
+const LONG_LINE: usize = 2000;

@@ -6,6 +6,9 @@ use crate::span::Span;
 /// The deepest nesting of elements. MuJoCo's XML library stops at 500; no real model comes near either.
 pub(crate) const MAX_DEPTH: usize = 256;
 
+/// No element has more attributes.
+const MAX_ATTRS: usize = 1000;
+
 /// An attribute.
 #[derive(Clone, Debug)]
 pub(crate) struct Attr {
@@ -56,6 +59,10 @@ impl Node {
 pub(crate) fn parse(text: &str, file: u32) -> Result<Node, (Span, ErrorKind)> {
     let clean = Clean::new(text);
     let whole = |start: usize, end: usize| clean.span(file, start, end);
+    if let Some(at) = clean.crowded {
+        let text = format!("an element with more than {MAX_ATTRS} attributes");
+        return Err((whole(at, at), ErrorKind::Xml(text)));
+    }
     let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: 4_000_000, ..Default::default() };
     let doc = roxmltree::Document::parse_with_options(&clean.text, options).map_err(|e| {
         let at = offset(&clean.text, e.pos());
@@ -120,12 +127,14 @@ struct Clean {
     text: String,
     /// offsets in the mended text at which a space was put in, increasing
     inserted: Vec<usize>,
+    /// the first element with too many attributes: the parser compares each with all others
+    crowded: Option<usize>,
 }
 
 impl Clean {
     fn new(source: &str) -> Self {
         let mut text = String::with_capacity(source.len() + 8);
-        let mut inserted = Vec::new();
+        let (mut inserted, mut crowded) = (Vec::new(), None);
         let mut rest = source;
         // space before the declaration: move it behind, the length stays
         let lead = source.len() - source.trim_start().len();
@@ -156,17 +165,21 @@ impl Clean {
                 text.push_str(&rest[..len]);
                 rest = &rest[len..];
             } else {
-                let len = Self::tag(rest, &mut text, &mut inserted);
+                let start = text.len();
+                let (len, attrs) = Self::tag(rest, &mut text, &mut inserted);
+                if attrs > MAX_ATTRS {
+                    crowded = crowded.or(Some(start));
+                }
                 rest = &rest[len..];
             }
         }
         text.push_str(rest);
-        Self { text, inserted }
+        Self { text, inserted, crowded }
     }
 
-    /// Copies a tag with a space after every closing quote that lacks one; returns the length read.
-    fn tag(source: &str, text: &mut String, inserted: &mut Vec<usize>) -> usize {
-        let mut quote = None;
+    /// Copies a tag with a space after every closing quote that lacks one; returns the length read and the number of attributes.
+    fn tag(source: &str, text: &mut String, inserted: &mut Vec<usize>) -> (usize, usize) {
+        let (mut quote, mut attrs) = (None, 0);
         let mut closed = false;
         for (i, c) in source.char_indices() {
             if closed && (c.is_alphanumeric() || c == '_' || c == ':') {
@@ -176,17 +189,18 @@ impl Clean {
             closed = false;
             match (quote, c) {
                 (None, '"' | '\'') => quote = Some(c),
-                (None, '>') => return i,
-                (None, '<') if i > 0 => return i,
+                (None, '>') => return (i, attrs),
+                (None, '<') if i > 0 => return (i, attrs),
                 (Some(q), c) if c == q => {
                     quote = None;
                     closed = true;
+                    attrs += 1;
                 }
                 _ => {}
             }
             text.push(c);
         }
-        source.len()
+        (source.len(), attrs)
     }
 
     /// A span of the mended text as a span of the original one.
@@ -230,6 +244,13 @@ mod tests {
         let (span, kind) = parse(source, 0).unwrap_err();
         assert!(matches!(kind, ErrorKind::Xml(_)));
         assert_eq!(source[..span.start as usize].matches('\n').count(), 1);
+    }
+
+    #[test]
+    fn a_crowd_of_attributes_is_an_error() {
+        let attrs: String = (0..100_000).map(|i| format!(" a{i}=''")).collect();
+        let (span, _) = parse(&format!("<a><b{attrs}/></a>"), 0).unwrap_err();
+        assert_eq!(span.start, 3);
     }
 
     #[test]

@@ -47,9 +47,14 @@ pub(crate) struct Cx<'l> {
 }
 
 impl Cx<'_> {
+    /// Whether there are as many errors as are noted.
+    pub(crate) fn full(&self) -> bool {
+        self.errors.len() >= MAX_ERRORS
+    }
+
     /// Notes an error.
     pub(crate) fn error(&mut self, span: Span, kind: ErrorKind, remedy: Option<String>) {
-        if self.errors.len() < MAX_ERRORS {
+        if !self.full() {
             self.errors.push(Error::new(&self.sources, span, kind, remedy));
         }
     }
@@ -93,6 +98,8 @@ pub(crate) struct Reader<'c, 'l> {
     scopes: Vec<Scope>,
     /// files of assets that were loaded
     contents: HashMap<PathBuf, Content>,
+    /// elements of the tree and copies of others, larger ones counted more than once
+    made: usize,
 }
 
 impl Reader<'_, '_> {
@@ -152,7 +159,7 @@ fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
         return Spec::default();
     }
     let (classes, names) = (Classes::new(), Names::default());
-    let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes, contents: HashMap::new() };
+    let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes, contents: HashMap::new(), made: 0 };
     reader.read(&root);
     reader.spec
 }
@@ -211,7 +218,12 @@ pub fn read_reader(mut reader: impl Read, name: &str) -> Result<(Spec, Vec<Warni
         Err(e) => {
             let mut sources = Sources::default();
             sources.add(name, "");
-            let error = Error::new(&sources, Span::default(), ErrorKind::Io(e.to_string()), None);
+            let error = Error::new(
+                &sources,
+                Span::default(),
+                ErrorKind::Io(e.to_string()),
+                Some("read from another source".into()),
+            );
             Err(Errors { errors: vec![error], sources })
         }
     }

@@ -113,10 +113,14 @@ impl Schema {
     }
 
     fn element(&self, cx: &mut Cx<'_>, node: &Node, id: usize, parent: usize) {
+        if cx.full() {
+            return;
+        }
         let element = &self.elements[id];
         for attr in &node.attrs {
             match element.attrs.iter().find(|(n, _)| *n == attr.name) {
                 Some((name, kind)) => check_value(cx, name, kind, &attr.value, attr.span),
+                None if cx.full() => {}
                 None if element.tag == "worldbody" => {
                     let kind = ErrorKind::UnknownAttribute { attribute: attr.name.clone(), element: node.tag.clone() };
                     cx.error(attr.name_span, kind, Some("the world body has no attributes".into()));
@@ -144,7 +148,7 @@ impl Schema {
                 None => {
                     let remedy = self.suggest_element(element, &child.tag);
                     let kind = ErrorKind::UnknownElement { element: child.tag.clone(), parent: node.tag.clone() };
-                    cx.error(child.span, kind, remedy);
+                    cx.error(child.span, kind, Some(remedy));
                 }
             }
         }
@@ -158,19 +162,20 @@ impl Schema {
     }
 
     /// A similar element that may stand here, or where this one may stand.
-    fn suggest_element(&self, parent: &Element, tag: &str) -> Option<String> {
+    fn suggest_element(&self, parent: &Element, tag: &str) -> String {
         if tag == "composite" {
-            return Some("MuJoCo dropped it: write <replicate> for many bodies, <flexcomp> for what is soft".into());
+            return "MuJoCo dropped it: write <replicate> for many bodies, <flexcomp> for what is soft".into();
         }
         let here = suggest(tag, parent.children.iter().map(|&c| self.elements[c].tag));
-        here.or_else(|| {
+        let elsewhere = || {
             let mut places: Vec<_> = (self.elements.iter())
                 .filter(|e| e.children.iter().any(|&c| self.elements[c].tag == tag))
                 .map(|e| format!("<{}>", e.tag))
                 .collect();
             places.dedup();
             (!places.is_empty()).then(|| format!("<{tag}> stands in {}", places.join(", ")))
-        })
+        };
+        here.or_else(elsewhere).unwrap_or_else(|| "remove it; MJCF has no element of this name".into())
     }
 }
 

@@ -13,6 +13,7 @@ mod inertia;
 mod joint;
 mod keys;
 mod lengthrange;
+mod limits;
 mod moment;
 mod options;
 mod pairs;
@@ -84,7 +85,10 @@ fn compile_all(spec: &Spec) -> Result<Model, Errors> {
     keys::keys(&mut c);
     support::features(&mut c);
     c.stop_at_errors()?;
-    let refused = derived::fill(&mut c.m);
+    limits::limits(&mut c);
+    c.stop_at_errors()?;
+    let refused = derived::fill(&mut c.m).unwrap_or_else(|| limits::too_many_pairs(&mut c));
+    c.stop_at_errors()?;
     support::collisions(&mut c, &refused);
     setconst::constants(&mut c);
     c.stop_at_errors()?;
@@ -121,6 +125,9 @@ struct Compiler<'a> {
     unsupported: Vec<Error>,
     warnings: Vec<Error>,
 }
+
+/// More errors, refusals or warnings than these help nobody.
+const MAX_ERRORS: usize = 100;
 
 /// A range, its attribute, and the attribute that says whether it limits.
 struct Range {
@@ -162,12 +169,21 @@ impl<'a> Compiler<'a> {
 
     /// Notes something wrong.
     fn error(&mut self, span: Span, text: impl Into<String>, remedy: &str) {
-        let kind = ErrorKind::BadValue(text.into());
-        self.errors.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
+        self.fault(span, ErrorKind::BadValue(text.into()), remedy);
+    }
+
+    /// Notes something wrong, of any kind.
+    fn fault(&mut self, span: Span, kind: ErrorKind, remedy: &str) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
+        }
     }
 
     /// Notes a feature that cannot be simulated.
     fn refuse(&mut self, feature: &str, name: Option<&str>, span: Span, remedy: &str) {
+        if self.unsupported.len() >= MAX_ERRORS {
+            return;
+        }
         let what = name.map_or_else(|| feature.to_owned(), |n| format!("{feature} \"{n}\""));
         let kind = ErrorKind::Unsupported(what);
         self.unsupported.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
@@ -175,6 +191,9 @@ impl<'a> Compiler<'a> {
 
     /// Notes something that is left out without harm to the motion.
     fn warn(&mut self, feature: &str, span: Span, remedy: &str) {
+        if self.warnings.len() >= MAX_ERRORS {
+            return;
+        }
         let kind = ErrorKind::Unsupported(feature.to_owned());
         self.warnings.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
     }
@@ -184,8 +203,7 @@ impl<'a> Compiler<'a> {
         let found = self.names.of(kind).id(name);
         if found.is_none() {
             let error = ErrorKind::Dangling { name: name.to_owned(), kind: kind.word().to_owned() };
-            let remedy = Some(format!("name an existing {}", kind.word()));
-            self.errors.push(Error::new(&self.spec.sources, at.attr(attr), error, remedy));
+            self.fault(at.attr(attr), error, &format!("name an existing {}", kind.word()));
         }
         found
     }

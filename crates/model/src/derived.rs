@@ -2,12 +2,13 @@
 
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{disable, geom};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Fills `nvpad`, the depth levels of bodies and dofs, the children and the static pair list from MuJoCo's own fields of the same model.
 ///
-/// Returns the pairs of geoms that could collide but whose types no narrow phase here knows.
-pub fn fill(m: &mut Model<f64>) -> Vec<(usize, usize)> {
+/// Returns the pairs of geoms that could collide but whose types no narrow phase here knows; `None` where there are too many pairs
+/// to list.
+pub fn fill(m: &mut Model<f64>) -> Option<Vec<(usize, usize)>> {
     m.size.nvpad = m.size.nv.next_multiple_of(4);
     levels(m);
     children(m);
@@ -68,6 +69,9 @@ fn dof_levels(m: &mut Model<f64>) {
     m.size.ndoflevel1 = nlevel + 1;
 }
 
+/// The most pairs of geoms that can collide.
+pub(crate) const MAX_PAIRS: usize = 4_000_000;
+
 /// A row of the static pair list with the key that orders it.
 struct Pair {
     key: (i32, bool, usize, usize),
@@ -78,9 +82,10 @@ struct Pair {
 
 /// Lists the pairs that can collide in the order in which MuJoCo lists contacts: by body pair; the explicit pairs of the
 /// file first, then the others by geom ids, with the lower geom type first in a pair (see `midphase` below).
-fn pairs(m: &mut Model<f64>) -> Vec<(usize, usize)> {
+fn pairs(m: &mut Model<f64>) -> Option<Vec<(usize, usize)>> {
     let by_type = |a: usize, b: usize| if m.geom_type[a] > m.geom_type[b] { (b, a) } else { (a, b) };
     let mut list = Vec::new();
+    let excluded: HashSet<i32> = m.exclude_signature.iter().copied().collect();
     let mut explicit = HashMap::new();
     for k in 0..m.size.npair {
         let (geom1, geom2) = by_type(m.pair_geom1[k] as usize, m.pair_geom2[k] as usize);
@@ -89,23 +94,34 @@ fn pairs(m: &mut Model<f64>) -> Vec<(usize, usize)> {
     }
     // without midphase MuJoCo leaves the pairs of two bodies in the order of its loops; with it they are sorted afterwards
     let midphase = m.opt.disableflags & disable::MIDPHASE == 0;
-    for g1 in 0..m.size.ngeom {
-        for g2 in g1 + 1..m.size.ngeom {
-            if explicit.contains_key(&(g1, g2)) || !bits_match(m, g1, g2) {
+    // geoms of bodies that are welded together never collide, and most geoms of large models are part of the world
+    let mut welded: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
+    for g in (0..m.size.ngeom).filter(|&g| m.geom_contype[g] != 0 || m.geom_conaffinity[g] != 0) {
+        welded.entry(m.body_weldid[m.geom_bodyid[g] as usize]).or_default().push(g);
+    }
+    let groups: Vec<Vec<usize>> = welded.into_values().collect();
+    for (i, group) in groups.iter().enumerate() {
+        let others = groups[i + 1..].iter().flatten();
+        for (x, y) in others.flat_map(|&y| group.iter().map(move |&x| (x, y))) {
+            let (g1, g2) = (x.min(y), x.max(y));
+            if !bits_match(m, g1, g2) || explicit.contains_key(&(g1, g2)) {
                 continue;
             }
             let (a, b) = (m.geom_bodyid[g1], m.geom_bodyid[g2]);
             let (b1, b2) = (a.min(b), a.max(b));
             let signature = (b1 << 16) + b2;
-            if bodies_filtered(m, b1 as usize, b2 as usize) || m.exclude_signature.contains(&signature) {
+            if bodies_filtered(m, b1 as usize, b2 as usize) || excluded.contains(&signature) {
                 continue;
+            }
+            if list.len() >= MAX_PAIRS {
+                return None;
             }
             let (geom1, geom2) = by_type(g1, g2);
             let (k1, k2) = if midphase { (geom1, geom2) } else { (g1, g2) };
             list.push(Pair { key: (signature, true, k1, k2), geom1, geom2, pairid: -1 });
         }
     }
-    list.sort_by_key(|p| p.key);
+    list.sort_unstable_by_key(|p| p.key);
 
     let known = |g: usize| matches!(m.geom_type[g], geom::PLANE | geom::SPHERE | geom::CAPSULE | geom::BOX);
     let never = |g: usize| matches!(m.geom_type[g], geom::PLANE | geom::HFIELD);
@@ -115,7 +131,7 @@ fn pairs(m: &mut Model<f64>) -> Vec<(usize, usize)> {
     m.coll_geom2 = listed.iter().map(|p| p.geom2 as i32).collect();
     m.coll_pairid = listed.iter().map(|p| p.pairid).collect();
     m.size.ncoll = listed.len();
-    refused.into_iter().map(|p| (p.geom1, p.geom2)).collect()
+    Some(refused.into_iter().map(|p| (p.geom1, p.geom2)).collect())
 }
 
 /// The collision bits of either geom accept the other.

@@ -36,6 +36,12 @@ pub(crate) fn grid(h: &Hfield) -> Result<Grid, Fault> {
     }
     let low = grid.data.iter().copied().fold(f32::INFINITY, f32::min);
     let range = grid.data.iter().copied().fold(f32::NEG_INFINITY, f32::max) - low;
+    if !range.is_finite() {
+        return Err(Fault::new(
+            "the elevations of the height field are too far apart",
+            "scale them; their range is made 1",
+        ));
+    }
     let steps = f64::from(range) > MINVAL;
     grid.data.iter_mut().for_each(|x| *x = if steps { (*x - low) / range } else { *x - low });
     Ok(grid)

@@ -128,7 +128,8 @@ impl Reader<'_, '_> {
                     o.actuatorgroupdisable |= 1 << group as u32;
                 } else {
                     let kind = ErrorKind::BadValue("actuator groups to disable are from 0 to 30".into());
-                    self.cx.error(o.at.attr("actuatorgroupdisable"), kind, None);
+                    let remedy = "list numbers of groups, such as \"0 2\"".into();
+                    self.cx.error(o.at.attr("actuatorgroupdisable"), kind, Some(remedy));
                 }
             }
         }
@@ -195,7 +196,7 @@ impl Reader<'_, '_> {
         for name in bad {
             let kind = ErrorKind::BadValue(format!("`{name}` must be positive"));
             let span = node.attr(name).map_or(node.span, |a| a.span);
-            self.cx.error(span, kind, None);
+            self.cx.error(span, kind, Some("leave it out to have it computed".into()));
         }
     }
 }

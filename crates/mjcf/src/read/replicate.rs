@@ -2,12 +2,13 @@
 
 use super::Reader;
 use crate::dom::Node;
+use crate::error::ErrorKind;
 use crate::refer::referred;
 
 /// The most copies one `replicate` makes.
 pub(super) const MAX_COPIES: i32 = 100_000;
-/// With more bodies and frames than these no further copies are made.
-pub(super) const MAX_ELEMENTS: usize = 1_000_000;
+/// With more elements than these no further copies are made.
+pub(super) const MAX_ELEMENTS: usize = 250_000;
 
 /// What is appended to names: of nested replicas the innermost first.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,11 @@ impl Suffix {
     pub(super) fn inside(&self, sep: &str, copy: i32, count: i32) -> Self {
         let digits = (count - 1).max(0).to_string().len();
         Self(format!("{sep}{copy:0digits$}{}", self.0))
+    }
+
+    /// Bytes that it adds to a name; 0 outside of any `replicate`.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// A name with the suffix.
@@ -49,11 +55,22 @@ impl Reader<'_, '_> {
             }
         }
         for (suffixes, nodes) in groups {
+            self.made += suffixes.len() * nodes.len();
+            if self.made > MAX_ELEMENTS {
+                self.too_many(nodes[0]);
+                break;
+            }
             for suffix in suffixes {
                 plain.extend(nodes.iter().map(|node| self.with_suffix(node, &suffix)));
             }
         }
         plain
+    }
+
+    /// Reports copies without end.
+    pub(super) fn too_many(&mut self, node: &Node) {
+        let kind = ErrorKind::BadValue(format!("copies make more than {MAX_ELEMENTS} elements"));
+        self.cx.error(node.span, kind, Some("make fewer copies; replicas within replicas multiply".into()));
     }
 
     /// The suffixes of the replicas that an element refers to; `None` unless all that it refers to is replicated.

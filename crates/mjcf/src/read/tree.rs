@@ -54,6 +54,10 @@ impl Reader<'_, '_> {
 
     fn children(&mut self, node: &Node, place: &Place) {
         for child in &node.children {
+            if place.suffix.len() > 0 {
+                let text = child.attrs.iter().map(|a| a.value.len()).sum::<usize>();
+                self.made += 1 + (text + place.suffix.len()) / 512;
+            }
             match child.tag.as_str() {
                 "body" => self.body(child, place),
                 "frame" => self.frame(child, place),
@@ -139,12 +143,7 @@ impl Reader<'_, '_> {
         if !(0..=replicate::MAX_COPIES).contains(&count) || node.text("count").is_none() {
             let span = node.attr("count").map_or(node.span, |a| a.span);
             let kind = ErrorKind::BadValue(format!("`count` must be from 0 to {}", replicate::MAX_COPIES));
-            self.cx.error(span, kind, None);
-            return;
-        }
-        if self.spec.bodies.len() + self.spec.frames.len() > replicate::MAX_ELEMENTS {
-            let kind = ErrorKind::BadValue("replicate makes too many elements".into());
-            self.cx.error(node.span, kind, None);
+            self.cx.error(span, kind, Some("write count=\"NUMBER OF COPIES\"".into()));
             return;
         }
         if let Some(child) = node.children.iter().find(|c| matches!(c.tag.as_str(), "joint" | "freejoint")) {
@@ -160,6 +159,11 @@ impl Reader<'_, '_> {
         };
         let mut frame = place.frame;
         for i in 0..count {
+            self.made += 1;
+            if self.made > replicate::MAX_ELEMENTS {
+                self.too_many(node);
+                return;
+            }
             if i > 0 {
                 self.spec.frames.push(Frame { parent: frame, ..step.clone() });
                 frame = Some(self.spec.frames.len() - 1);
@@ -272,6 +276,7 @@ impl Reader<'_, '_> {
         if let Some(user) = node.list("user") {
             j.user = user;
         }
+        self.made += j.user.len() / 64;
         j
     }
 
@@ -326,9 +331,10 @@ impl Reader<'_, '_> {
         if let Some(user) = node.list("user") {
             g.user = user;
         }
+        self.made += g.user.len() / 64;
         if !matches!(g.condim, 1 | 3 | 4 | 6) && node.attr("condim").is_some() {
             let kind = ErrorKind::BadValue(format!("`condim` is 1, 3, 4 or 6, not {}", g.condim));
-            self.cx.error(g.at.attr("condim"), kind, None);
+            self.cx.error(g.at.attr("condim"), kind, Some("3 is friction against sliding, 1 is none".into()));
         }
         g
     }
@@ -362,6 +368,7 @@ impl Reader<'_, '_> {
         if let Some(user) = node.list("user") {
             s.user = user;
         }
+        self.made += s.user.len() / 64;
         s
     }
 

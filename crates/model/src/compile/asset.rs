@@ -184,6 +184,9 @@ fn process(m: &Mesh, collides: bool) -> Result<Processed, Fault> {
 /// No coordinate of a scaled mesh is larger \[m\].
 const MAX_COORDINATE: f64 = 1e9;
 
+/// The height fields of a model have no more points together.
+const MAX_POINTS: usize = 1 << 25;
+
 fn height_fields(c: &mut Compiler<'_>) {
     for h in &c.spec.hfields {
         c.names.push(Kind::Hfield, h.name.as_deref());
@@ -204,6 +207,11 @@ fn height_fields(c: &mut Compiler<'_>) {
             c.error(span, format!("height field \"{name}\": {}", fault.text), fault.remedy);
             hfield::Grid::default()
         });
+        if c.m.hfield_data.len() + grid.data.len() > MAX_POINTS {
+            let text = format!("the height fields have more than {MAX_POINTS} points together");
+            c.error(h.at.span, text, "use fewer or coarser height fields");
+            return;
+        }
         let m = &mut c.m;
         m.hfield_size.extend(h.size);
         m.hfield_nrow.push(grid.rows as i32);

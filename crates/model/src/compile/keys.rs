@@ -17,6 +17,9 @@ pub(crate) fn keys(c: &mut Compiler<'_>) {
     let empty = Key::default();
     let asked = c.spec.size.nkey.map_or(0, |n| usize::try_from(n).unwrap_or(0)).min(MAX_KEYS);
     let nkey = c.spec.keys.len().max(asked);
+    if !super::limits::keyframes(c, nkey) {
+        return;
+    }
     let mut count = 0;
     for k in 0..nkey {
         let key = c.spec.keys.get(k).unwrap_or(&empty);

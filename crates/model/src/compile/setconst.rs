@@ -35,8 +35,8 @@ pub(crate) fn set_const(m: &mut Model<f64>, simple: &[Simple]) -> Result<Data<f6
     for b in (1..m.size.nbody).rev() {
         m.body_subtreemass[m.body_parentid[b] as usize] += m.body_subtreemass[b];
     }
-    // contacts and rows play no part
-    let size = Sizes { nconmax: 0, njmax: 0, njdual: 0, ..m.size.clone() };
+    // contacts, rows and the solver play no part
+    let size = Sizes { nconmax: 0, njmax: 0, njdual: 0, nvpad: 0, ..m.size.clone() };
     let mut d = reference(m, &size);
     kinematics::kinematics(m, &mut d);
     kinematics::com_pos(m, &mut d);
@@ -120,6 +120,21 @@ fn solve(m: &Model<f64>, d: &Data<f64>, x: &[f64]) -> Vec<f64> {
     y
 }
 
+/// xᵀ M⁻¹ x at the reference pose, where x is 0 but at a dof and those above it; afterwards it is 0 there too.
+fn weight(m: &Model<f64>, d: &Data<f64>, x: &mut [f64], last: i32) -> f64 {
+    let (mut sum, mut dof) = (0.0, last);
+    while let Ok(i) = usize::try_from(dof) {
+        let own = std::mem::take(&mut x[i]);
+        let adr = m.M_rowadr[i] as usize;
+        for k in adr..adr + m.M_rownnz[i] as usize - 1 {
+            x[m.M_colind[k] as usize] -= d.qLD[k] * own;
+        }
+        sum += own * own * d.qLDiagInv[i];
+        dof = m.dof_parentid[i];
+    }
+    sum
+}
+
 /// The slides of a simple body have its mass as their inertia; MuJoCo leaves out armature there.
 fn slides(m: &Model<f64>, simple: &[Simple], b: usize) -> Option<f64> {
     (simple[b] == Simple::Slides).then(|| 1.0 / m.body_mass[b])
@@ -127,12 +142,13 @@ fn slides(m: &Model<f64>, simple: &[Simple], b: usize) -> Option<f64> {
 
 /// `dof_invweight0`: the diagonal of M⁻¹, its mean over the axes of a translation or rotation.
 fn dof_weights(m: &mut Model<f64>, d: &Data<f64>, simple: &[Simple]) {
-    let nv = m.size.nv;
-    m.dof_invweight0 = (0..nv)
+    let mut x = vec![0.0; m.size.nv];
+    m.dof_invweight0 = (0..m.size.nv)
         .map(|i| {
-            let mut x = vec![0.0; nv];
-            x[i] = 1.0;
-            slides(m, simple, m.dof_bodyid[i] as usize).unwrap_or_else(|| solve(m, d, &x)[i])
+            slides(m, simple, m.dof_bodyid[i] as usize).unwrap_or_else(|| {
+                x[i] = 1.0;
+                weight(m, d, &mut x, i as i32)
+            })
         })
         .collect();
     for j in 0..m.size.njnt {
@@ -151,6 +167,7 @@ fn dof_weights(m: &mut Model<f64>, d: &Data<f64>, simple: &[Simple]) {
 /// `body_invweight0`: the mean inverse weight of a body at its centre of mass, for translation and rotation.
 fn body_weights(m: &mut Model<f64>, d: &Data<f64>, simple: &[Simple]) {
     m.body_invweight0 = vec![0.0; 2 * m.size.nbody];
+    let mut row = vec![0.0; m.size.nv];
     for b in 1..m.size.nbody {
         if m.body_weldid[b] == 0 {
             continue;
@@ -161,15 +178,13 @@ fn body_weights(m: &mut Model<f64>, d: &Data<f64>, simple: &[Simple]) {
         }
         let arm = ld3(&d.xipos, b) - ld3(&d.subtree_com, m.body_rootid[b] as usize);
         for k in 0..6 {
-            let mut row = vec![0.0; m.size.nv];
             let mut dof = last_dof(m, b);
             while let Ok(i) = usize::try_from(dof) {
                 let (turn, slide) = (ld3(&d.cdof, 2 * i), ld3(&d.cdof, 2 * i + 1));
                 row[i] = if k < 3 { (slide + turn.cross(&arm))[k] } else { turn[k - 3] };
                 dof = m.dof_parentid[i];
             }
-            let weight: f64 = solve(m, d, &row).iter().zip(&row).map(|(x, y)| x * y).sum();
-            m.body_invweight0[2 * b + k / 3] += weight / 3.0;
+            m.body_invweight0[2 * b + k / 3] += weight(m, d, &mut row, last_dof(m, b)) / 3.0;
         }
     }
 }

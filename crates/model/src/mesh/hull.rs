@@ -59,7 +59,7 @@ pub(crate) fn hull(points: &[Vec3<f64>], most: Option<usize>) -> Result<Hull, Fa
         faces: Vec::new(),
         start: vec![NONE; points.len()],
     };
-    b.begin(simplex);
+    b.begin(simplex).ok_or_else(flat)?;
     let mut next = 0;
     while most.is_none() && next < b.faces.len() {
         match b.faces[next].outside.pop() {
@@ -85,46 +85,41 @@ fn of_unit_size(points: &[Vec3<f64>]) -> Vec<Vec3<f64>> {
     points.iter().map(|p| (*p * factor).map(|x| if x.abs() < 1e-60 { 0.0 } else { x })).collect()
 }
 
-/// Four points that span a large volume, the last on the inner side of the first three.
+/// Four points that span a large volume: the ends along x, then of the points that are extreme along some axis the one that
+/// spans the largest area with them as seen along z, and the one that spans the largest volume. MuJoCo's hull begins with the
+/// same four, which matters where vertices are few.
 fn simplex(points: &[Vec3<f64>]) -> Option<[u32; 4]> {
     let mut extremes = Vec::with_capacity(6);
     for axis in 0..3 {
-        let by = |a: &usize, b: &usize| points[*a][axis].total_cmp(&points[*b][axis]);
-        extremes.push((0..points.len()).min_by(by)?);
-        extremes.push((0..points.len()).max_by(by)?);
+        extremes.push(first_best(0..points.len(), |i| -points[i][axis])?.1);
+        extremes.push(first_best(0..points.len(), |i| points[i][axis])?.1);
     }
     let extent = |axis: usize| points[extremes[2 * axis + 1]][axis] - points[extremes[2 * axis]][axis];
     let size = extent(0).max(extent(1)).max(extent(2));
-    // the pair is that of the x axis where it spans something, as in MuJoCo's hull: it matters where vertices are few
-    let axis = (0..3).find(|&a| extent(a) > 0.1 * size)?;
+    let axis = (0..3).find(|&a| extent(a) > 1e-3 * size)?;
     let (a, b) = (extremes[2 * axis], extremes[2 * axis + 1]);
     // the best of the extremes, or of all points where those are poor
     let best = |weight: &dyn Fn(usize) -> f64, enough: f64| {
-        let among =
-            |ids: &mut dyn Iterator<Item = usize>| ids.map(|i| (weight(i), i)).max_by(|x, y| x.0.total_cmp(&y.0));
-        let few = among(&mut extremes.iter().copied())?;
-        if few.0 > enough { Some(few) } else { among(&mut (0..points.len())) }
+        let few = first_best(extremes.iter().copied(), weight)?;
+        if few.0 > enough { Some(few) } else { first_best(0..points.len(), weight) }
     };
     let along = points[b] - points[a];
-    let (area, c) = best(&|i| along.cross(&(points[i] - points[a])).norm(), 1e-2 * size * size)?;
-    if area <= FLAT * size * size {
+    let area = |i: usize| along.cross(&(points[i] - points[a]));
+    let (mut seen, mut c) = best(&|i| area(i)[2].abs(), 1e-3 * extent(axis) * size)?;
+    if seen <= 1e-6 * size * size {
+        (seen, c) = best(&|i| area(i).norm(), 1e-3 * size * size)?;
+    }
+    let normal = area(c) / area(c).norm();
+    if seen <= FLAT * size * size {
         return None;
     }
-    let normal = along.cross(&(points[c] - points[a])) / area;
-    let (height, d) = best(&|i| normal.dot(&(points[i] - points[a])).abs(), 1e-2 * size)?;
-    if height <= FLAT * size {
-        return None;
-    }
-    let p = |i: usize| Coord3D { x: points[i][0], y: points[i][1], z: points[i][2] };
-    let side = orient3d(p(a), p(b), p(c), p(d));
-    let [a, b, c, d] = [a, b, c, d].map(|i| i as u32);
-    if side > 0.0 {
-        Some([a, b, c, d])
-    } else if side < 0.0 {
-        Some([a, c, b, d])
-    } else {
-        None
-    }
+    let (height, d) = best(&|i| normal.dot(&(points[i] - points[a])).abs(), 1e-3 * size)?;
+    (height > FLAT * size).then_some([a, b, c, d].map(|i| i as u32))
+}
+
+/// The largest weight of some points, and the first point that has it.
+fn first_best(ids: impl Iterator<Item = usize>, weight: impl Fn(usize) -> f64) -> Option<(f64, usize)> {
+    ids.map(|i| (weight(i), i)).reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
 
 impl Builder {
@@ -144,11 +139,21 @@ impl Builder {
         Face { corners, across, size, outside: Vec::new(), reach: 0.0, alive: true }
     }
 
-    /// The first four faces, and every point outside one of them given to the first that it is outside of.
-    fn begin(&mut self, [a, b, c, d]: [u32; 4]) {
-        for (corners, across) in
-            [([a, b, c], [1, 2, 3]), ([b, a, d], [0, 3, 2]), ([c, b, d], [0, 1, 3]), ([a, c, d], [0, 2, 1])]
+    /// The first four faces, and every point outside one of them given to the first that it is outside of. `None` where the four
+    /// points lie in a plane.
+    fn begin(&mut self, [a, b, c, d]: [u32; 4]) -> Option<()> {
+        let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.points[v as usize]);
+        let side = orient3d(pa, pb, pc, pd);
+        if side == 0.0 {
+            return None;
+        }
+        for (mut corners, mut across) in
+            [([a, b, c], [1, 3, 2]), ([b, a, d], [0, 2, 3]), ([a, c, d], [0, 3, 1]), ([c, b, d], [0, 1, 2])]
         {
+            if side < 0.0 {
+                corners.swap(1, 2);
+                across.reverse();
+            }
             let face = self.face(corners, across);
             self.faces.push(face);
         }
@@ -158,6 +163,7 @@ impl Builder {
                 self.faces[f].give(point, reach);
             }
         }
+        Some(())
     }
 
     /// Makes a point outside a face a vertex: the faces that it sees go, and new ones join it to their rim.
@@ -349,5 +355,21 @@ mod tests {
         let points: Vec<_> = (0..500).map(|_| Vec3::new(x(), x(), x())).map(|v| v / v.norm()).collect();
         assert!(hull(&points, None).expect("a ball").vertices().len() == 500);
         assert_eq!(hull(&points, Some(20)).expect("a ball").vertices().len(), 20);
+    }
+
+    /// The vertices that MuJoCo 4.0.0 gives a mesh of the same 60 points with this `maxhullvert`. From 11 on the two take the
+    /// points in another order.
+    #[test]
+    fn few_vertices_are_mujocos() {
+        let mut seed = 11;
+        let mut x = |size: f64| f64::from((noise(&mut seed) * size) as f32);
+        let points: Vec<_> = (0..60).map(|_| Vec3::new(x(0.05), x(1.0), x(2.0))).collect();
+        let taken = [&[20, 21, 27, 51][..], &[25], &[45], &[3], &[35], &[32], &[31]];
+        let mut theirs = Vec::new();
+        for (n, more) in (4..).zip(taken) {
+            theirs.extend(more);
+            theirs.sort_unstable();
+            assert_eq!(hull(&points, Some(n)).expect("a hull").vertices(), theirs, "{n} vertices");
+        }
     }
 }

@@ -1,0 +1,8 @@
+//! Fuzz target: a mesh in MuJoCo's own format.
+#![no_main]
+
+mod limit;
+#[path = "../../src/fuzz.rs"]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| target::run("msh", bytes));
