@@ -4,7 +4,7 @@
 
 use kiloworld_layout::{Field, SliceMut};
 use kiloworld_model::{Kind, Model};
-use kiloworld_tests::compiled::compare;
+use kiloworld_tests::compiled::{GROUPS, compare};
 use kiloworld_tests::corpus::{corpus, corpus_models, made_golden};
 use kiloworld_tests::golden::Golden;
 
@@ -25,23 +25,32 @@ fn load(name: &str) -> Option<(Model, Golden)> {
     Some((Model::from_path(path).unwrap_or_else(|e| panic!("{name}: {e}")), golden))
 }
 
+/// The worst relative difference of each part of each model goes to the file in `KILOWORLD_AGREEMENT`, if it is set.
 #[test]
 fn the_corpus_compiles_to_mujocos_fields() {
     let Some(dir) = corpus() else { return };
     let mut wrong = Vec::new();
+    let mut table = format!("| model | {} |\n|---|{}\n", GROUPS.join(" | "), "--:|".repeat(GROUPS.len()));
     for (name, _) in corpus_models(&dir) {
         let Some((model, golden)) = load(&name) else { return };
-        let (errors, mut faults) = compare(&model, &golden, TOLERANCE);
+        let (mut errors, mut faults) = compare(&model, &golden, TOLERANCE);
         faults.extend(names(&model, &golden));
-        faults.extend(hulls(&model, &golden));
+        let (hull, of_hulls) = hulls(&model, &golden);
+        errors.extend(hull.map(|e| ("hull", e)));
+        faults.extend(of_hulls);
         if name == LOOSE.0 {
             let (_, apart) = compare(&model, &golden, THROUGH);
             faults.retain(|f| !LOOSE.1.iter().any(|field| f.starts_with(field)));
             faults.extend(apart);
         }
-        let line: Vec<String> = errors.iter().map(|(g, e)| format!("{g} {e:.0e}")).collect();
-        println!("{name}: {}", line.join(" | "));
+        let cell =
+            |g: &&str| errors.get(g).map_or(String::new(), |&e| if e == 0.0 { "0".into() } else { format!("{e:.0e}") });
+        table += &format!("| {name} | {} |\n", GROUPS.iter().map(cell).collect::<Vec<_>>().join(" | "));
         wrong.extend(faults.iter().map(|f| format!("{name}: {}", f.chars().take(500).collect::<String>())));
+    }
+    println!("{table}");
+    if let Some(file) = std::env::var_os("KILOWORLD_AGREEMENT") {
+        std::fs::write(file, table).expect("a file for the table");
     }
     assert!(wrong.is_empty(), "{} fields differ\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -86,9 +95,10 @@ fn hull(model: &Model, mesh: usize) -> Option<(Vec<[f64; 3]>, Vec<[usize; 3]>)> 
     Some((vertices, faces.chunks(3).map(|f| [f[0] as usize, f[1] as usize, f[2] as usize]).collect()))
 }
 
-/// Volume and support function of every hull, and the graph of its edges.
-fn hulls(model: &Model, golden: &Golden) -> Vec<String> {
-    let mut faults = Vec::new();
+/// Volume and support function of every hull: the worst difference, if there are hulls, and what is out of tolerance.
+fn hulls(model: &Model, golden: &Golden) -> (Option<f64>, Vec<String>) {
+    let (mut worst, mut faults) = (None, Vec::new());
+    let mut note = |e: f64| worst = Some(worst.map_or(e, |w: f64| w.max(e)));
     let (volumes, supports) = (golden.get("hull/volume"), golden.get("hull/support"));
     for mesh in 0..model.layout.size.nmesh.min(volumes.data.len()) {
         let Some((vert, face)) = hull(model, mesh) else { continue };
@@ -98,18 +108,20 @@ fn hulls(model: &Model, golden: &Golden) -> Vec<String> {
             dot(a, [b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]]) / 6.0
         });
         let (volume, theirs) = (volume.sum::<f64>(), volumes.data[mesh]);
+        note((volume - theirs).abs() / theirs);
         if (volume - theirs).abs() > HULL_TOLERANCE * theirs {
             faults.push(format!("mesh_graph: the hull of mesh {mesh} has the volume {volume}, MuJoCo's {theirs}"));
         }
         let size = supports.row(mesh).iter().fold(0.0_f64, |s, x| s.max(x.abs()));
         for (direction, theirs) in directions().into_iter().zip(supports.row(mesh)) {
             let ours = face.as_flattened().iter().map(|&v| dot(vert[v], direction)).fold(f64::NEG_INFINITY, f64::max);
+            note((ours - theirs).abs() / size);
             if (ours - theirs).abs() > HULL_TOLERANCE * size {
                 faults.push(format!("mesh_graph: mesh {mesh} reaches {ours} along {direction:?}, MuJoCo's {theirs}"));
             }
         }
     }
-    faults
+    (worst, faults)
 }
 
 /// A comparison that cannot fail proves nothing: a vertex, a face of a hull and a name that are wrong.
@@ -133,7 +145,7 @@ fn planted_faults_in_meshes_are_found() {
     let (nvert, nface) = (dented.layout.mesh_graph[at] as usize, dented.layout.mesh_graph[at + 1] as usize);
     let first = at + 2 + 3 * nvert + 3 * nface;
     dented.layout.mesh_graph[first] = dented.layout.mesh_graph[first + 3 * nface - 2];
-    assert!(!hulls(&dented, &golden).is_empty());
+    assert!(!hulls(&dented, &golden).1.is_empty());
     let mut other = golden;
     if let Some(codes) = other.arrays.get_mut("names/mesh") {
         codes.data[0] += 1.0;
