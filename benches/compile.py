@@ -2,15 +2,15 @@
 
 Usage: compile.py KILOWORLD_BINARY MODEL.xml [MODEL.xml ...]    (needs mujoco==4.0.0; a release build)
 
-Median of ROUNDS rounds, in turn, in milliseconds; the ratio is that of kiloworld to MuJoCo's first compilation.
+Best of ROUNDS rounds, in turn, in milliseconds (what else the machine does can only add); the ratio is that of kiloworld to MuJoCo's
+first compilation.
 """
 
-import statistics
 import subprocess
 import sys
 import time
 
-ROUNDS = 5
+ROUNDS = 9
 MUJOCO = """
 import mujoco, sys, time
 for _ in range(2):
@@ -35,8 +35,8 @@ def main(binary, *models):
     print(f"{'model':60s} {'MuJoCo':>8s} {'again':>8s} {'kiloworld':>9s} {'ratio':>6s}")
     for model in models:
         rounds = [(*mujoco_times(model), kiloworld_time(binary, model)) for _ in range(ROUNDS)]
-        first, again, ours = (statistics.median(column) for column in zip(*rounds))
-        print(f"{model[-60:]:60s} {first:8.0f} {again:8.0f} {ours:9.0f} {ours / first:6.2f}")
+        first, again, ours = (min(column) for column in zip(*rounds))
+        print(f"{model[-60:]:60s} {first:8.1f} {again:8.1f} {ours:9.1f} {ours / first:6.2f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-//! The project's chores: `cargo xtask test | tidy | golden | endurance`.
+//! The project's chores: `cargo xtask test | tidy | golden | fuzz | endurance`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program prints")]
 
+mod fuzz;
 mod golden;
 mod setup;
 mod test;
@@ -19,7 +20,10 @@ cargo xtask tidy            check what the compiler does not: purpose lines, cra
 cargo xtask endurance [N]   N world-steps (1,000,000) on each of CPU f64 and f32, over all models, among worlds that are poisoned,
                             overflow and are reset; a fifth of it on the GPU
 cargo xtask golden          make the goldens in tests/golden again with MuJoCo
-cargo xtask golden --check  compare the committed goldens with MuJoCo's answers of today";
+cargo xtask golden --check  compare the committed goldens with MuJoCo's answers of today
+cargo xtask fuzz [TARGET] [SECONDS]
+                            random inputs for the readers of models (xml, stl, obj, msh, png, hfield): each target for
+                            600 seconds";
 
 fn main() -> ExitCode {
     match command() {
@@ -53,6 +57,11 @@ fn command() -> Result<()> {
                 }
             }
             golden::run(check)
+        }
+        Some(Value(command)) if command == "fuzz" => {
+            let words: Vec<String> = parser.raw_args()?.map(|w| w.to_string_lossy().into_owned()).collect();
+            let seconds = words.iter().find_map(|w| w.parse().ok()).unwrap_or(600);
+            fuzz::run(words.iter().find(|w| w.parse::<u64>().is_err()).map(String::as_str), seconds)
         }
         Some(Long("help") | Short('h')) => {
             println!("{HELP}");

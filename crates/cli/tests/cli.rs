@@ -364,3 +364,31 @@ fn trace_ramps_a_target() {
         assert!(text(&out.stderr).contains(why), "{}", text(&out.stderr));
     }
 }
+
+/// Other people's models, where they can be had: each can be looked at, by a person and by a program.
+#[test]
+fn every_model_of_the_corpus_can_be_inspected() {
+    let dir = std::env::var_os("KILOWORLD_CORPUS").map_or_else(|| root().join("../shared/corpus"), PathBuf::from);
+    let Ok(index) = std::fs::read(dir.join("index.json")) else {
+        assert!(std::env::var_os("CI").is_none_or(|v| v.is_empty() || v == "false"), "no corpus: set KILOWORLD_CORPUS");
+        println!("SKIPPED: no corpus in {}", dir.display());
+        return;
+    };
+    let index: Value = serde_json::from_slice(&index).expect("names and files");
+    for (name, main) in index.as_object().expect("names and files") {
+        let path = dir.join(name).join(main.as_str().expect("a file")).display().to_string();
+        let out = kiloworld(&["inspect", &path, "--json"]);
+        let v = json(&out);
+        assert_eq!(out.status.code(), Some(0), "{name}: {v}");
+        let nbody = v["sizes"]["nbody"].as_u64().expect("a size") as usize;
+        assert_eq!(v["names"]["body"].as_array().map(Vec::len), Some(nbody), "{name}");
+        assert_eq!(v["names"]["body"][0], "world", "{name}");
+        let out = kiloworld(&["inspect", &path]);
+        let shown = text(&out.stdout);
+        assert_eq!(out.status.code(), Some(0), "{name}: {}", text(&out.stderr));
+        let tree = shown.split("\ntree\n").nth(1).and_then(|rest| rest.split("\ncapacities:").next()).expect("a tree");
+        assert_eq!(tree.lines().count(), nbody, "{name}: a line a body\n{tree}");
+        let refused = v["unsupported"].as_array().map_or(0, Vec::len);
+        assert_eq!(shown.matches("unsupported (a batch refuses it):").count(), refused, "{name}");
+    }
+}

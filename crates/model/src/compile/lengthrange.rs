@@ -48,6 +48,14 @@ pub(crate) fn ranges(c: &mut Compiler<'_>) {
         c.error(c.spec.compiler.at.span, text, "lower inttotal or raise timestep in compiler/lengthrange");
         return;
     }
+    let work = 2.0 * wanted.len() as f64 * steps * (1e3 + (c.m.size.nv as f64).powi(2));
+    if work > MAX_WORK {
+        let text = format!("the lengths of {} actuators are too many to find in {} dofs", wanted.len(), c.m.size.nv);
+        let remedy =
+            "write lengthrange=\"SHORTEST LONGEST\" at the actuators, or lower inttotal in compiler/lengthrange";
+        c.error(c.spec.compiler.at.span, text, remedy);
+        return;
+    }
     let pulled: Vec<[Reached; 2]> = wanted
         .par_iter()
         .map(|&a| {
@@ -249,6 +257,9 @@ const TOLERANCE: f64 = 1e-12;
 const SHORTEST: f64 = 0.01;
 /// Steps of a pull: the default is 1,000, and a compiler must end.
 const MAX_STEPS: f64 = 100_000.0;
+/// Steps of all pulls times what one costs: a matrix over the dofs, and a thousand for the rest. It is a minute or two; a whole
+/// body with 300 muscles and 85 dofs needs half of it.
+const MAX_WORK: f64 = 1e10;
 
 fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
