@@ -295,7 +295,8 @@ fn size_recommends_capacities_and_says_what_fits() {
     assert_eq!(number(&v["worlds_in_memory"]["gpu f32"]), fit, "{v}");
     assert_eq!(v, json(&kiloworld(&[&args[..], &["--json"]].concat())), "one seed, one answer");
     let people = kiloworld(&args);
-    for part in ["--nconmax", "--njmax", "cpu f64", "cpu f32", "gpu f32", "bytes a world", "worlds in 2 GiB", "seed 3"] {
+    for part in ["--nconmax", "--njmax", "cpu f64", "cpu f32", "gpu f32", "bytes a world", "worlds in 2 GiB", "seed 3"]
+    {
         assert!(text(&people.stdout).contains(part), "{part}: {}", text(&people.stdout));
     }
     assert_eq!(kiloworld(&["size", "models/box_stack.xml", "--memory", "0"]).status.code(), Some(1));
