@@ -3,12 +3,14 @@
 // The state at the start of the step is kept in int_q*, int_act; a world whose next state would not be finite goes back to
 // it and is frozen. All lanes pass all barriers, also those of frozen worlds.
 import package::layout::{
-    DISABLE_ACTUATION, DISABLE_DAMPER, DISABLE_EULERDAMP, INTEGRATOR_EULER, INTEGRATOR_RK4, LANES, NA, NBODY, NJNT, NQ, NU,
-    NV, OPT_DISABLEFLAGS, OPT_INTEGRATOR, STATUS_BAD_CTRL, STATUS_FROZEN, STATUS_NONFINITE, WORLDS_PER_GROUP, dispatch_arg,
-    ld_act, ld_act_dot, ld_actuator_actadr, ld_ctrl, ld_int_act, ld_int_dacc, ld_int_dact, ld_int_qpos, ld_int_qpos_lo,
-    ld_int_qvel, ld_opt_timestep, ld_qacc, ld_qfrc_applied, ld_qpos, ld_qpos_lo, ld_qvel, ld_status, ld_time,
-    ld_xfrc_applied, st_act, st_int_act, st_int_dacc, st_int_dact, st_int_dvel, st_int_qpos, st_int_qpos_lo, st_int_qvel,
-    st_qacc_warmstart, st_qpos, st_qpos_lo, st_qvel, st_status, st_time, lane_of, world_of,
+    BAD_ACT, BAD_CTRL, BAD_QACC, BAD_QFRC_APPLIED, BAD_QPOS, BAD_QVEL, BAD_XFRC_APPLIED, DISABLE_ACTUATION, DISABLE_DAMPER,
+    DISABLE_EULERDAMP, INTEGRATOR_EULER, INTEGRATOR_RK4, LANES, NA, NBODY, NJNT, NQ, NU, NV, OPT_DISABLEFLAGS,
+    OPT_INTEGRATOR, STATUS_BAD_CTRL, STATUS_DIVERGED, STATUS_FROZEN, STATUS_NONFINITE, WORLDS_PER_GROUP, dispatch_arg,
+    ld_act, ld_act_dot, ld_actuator_actadr, ld_bad_fields, ld_ctrl, ld_int_act, ld_int_dacc, ld_int_dact, ld_int_qpos,
+    ld_int_qpos_lo, ld_int_qvel, ld_nstep, ld_opt_timestep, ld_qacc, ld_qfrc_applied, ld_qpos, ld_qpos_lo, ld_qvel,
+    ld_status, ld_time, ld_xfrc_applied, st_act, st_bad_fields, st_int_act, st_int_dacc, st_int_dact, st_int_dvel,
+    st_int_qpos, st_int_qpos_lo, st_int_qvel, st_nstep, st_qacc_warmstart, st_qpos, st_qpos_lo, st_qvel, st_status, st_time,
+    lane_of, world_of,
 };
 import package::actuation::{actuator_disabled, next_activation};
 import package::joints::{RATE_DVEL, joint_advance, joint_rate};
@@ -18,7 +20,10 @@ import package::math::{sync};
 const BITS_INFINITE: u32 = 0x7f800000u;
 const BITS_MAXVAL: u32 = 0x501502f9u;
 
-// Something bad was seen, a flag a world of the group.
+// Beside the bits BAD_*: something is not finite.
+const INFINITE: u32 = 0x10000u;
+
+// What bad was seen, a word a world of the group.
 var<workgroup> integrate_flag: array<atomic<u32>, WORLDS_PER_GROUP>;
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
@@ -46,14 +51,17 @@ fn integrate(w: u32, lane: u32, sub: u32) {
     }
     sync();
     if last {
-        if atomicLoad(&integrate_flag[w % WORLDS_PER_GROUP]) != 0u {
+        let found = atomicLoad(&integrate_flag[w % WORLDS_PER_GROUP]);
+        if found != 0u {
             restore_state(w, lane);
             if lane == 0u {
-                st_status(w, ld_status(w) | STATUS_NONFINITE);
+                st_bad_fields(w, ld_bad_fields(w) | i32(found & ~INFINITE));
+                st_status(w, ld_status(w) | select(STATUS_DIVERGED, STATUS_NONFINITE, (found & INFINITE) != 0u));
             }
         } else {
             if lane == 0u {
                 st_time(w, ld_time(w) + ld_opt_timestep(w));
+                st_nstep(w, ld_nstep(w) + 1);
             }
             for (var i = lane; i < NV; i += LANES) {
                 st_qacc_warmstart(w, i, ld_qacc(w, i));
@@ -76,8 +84,13 @@ fn begin(w: u32, lane: u32, sub: u32) -> bool {
         save_state(w, lane);
     }
     sync();
-    if lane == 0u && atomicLoad(&integrate_flag[slot]) != 0u {
-        st_status(w, ld_status(w) | STATUS_BAD_CTRL);
+    let found = atomicLoad(&integrate_flag[slot]);
+    sync();
+    if lane == 0u && found != 0u {
+        if (ld_status(w) & STATUS_FROZEN) == 0 {
+            st_bad_fields(w, ld_bad_fields(w) | i32(found));
+            st_status(w, ld_status(w) | STATUS_BAD_CTRL);
+        }
         atomicStore(&integrate_flag[slot], 0u);
     }
     sync();
@@ -94,23 +107,30 @@ fn reaches(x: f32, bound: u32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) >= bound;
 }
 
+// The bit of an array of the state if a number of it is bad, with INFINITE if it is not finite.
+// GPU only: Rust goes over whole arrays
+fn state_bits(x: f32, bit: i32) -> u32 {
+    return select(0u, u32(bit), reaches(x, BITS_MAXVAL)) | select(0u, INFINITE, reaches(x, BITS_INFINITE));
+}
+
 // Flags a world whose controls or applied forces are not finite.
 fn check_input(w: u32, lane: u32) {
-    var bad = false;
+    var found = 0u;
     for (var a = lane; a < NU; a += LANES) {
-        bad |= reaches(ld_ctrl(w, a), BITS_INFINITE);
+        found |= select(0u, u32(BAD_CTRL), reaches(ld_ctrl(w, a), BITS_INFINITE));
     }
     for (var i = lane; i < NV; i += LANES) {
-        bad |= reaches(ld_qfrc_applied(w, i), BITS_INFINITE);
+        found |= select(0u, u32(BAD_QFRC_APPLIED), reaches(ld_qfrc_applied(w, i), BITS_INFINITE));
     }
     for (var b = lane; b < NBODY; b += LANES) {
         let force = ld_xfrc_applied(w, b);
         for (var k = 0u; k < 3u; k++) {
-            bad |= reaches(force.r[k], BITS_INFINITE) || reaches(force.t[k], BITS_INFINITE);
+            let bad = reaches(force.r[k], BITS_INFINITE) || reaches(force.t[k], BITS_INFINITE);
+            found |= select(0u, u32(BAD_XFRC_APPLIED), bad);
         }
     }
-    if bad {
-        atomicStore(&integrate_flag[w % WORLDS_PER_GROUP], 1u);
+    if found != 0u {
+        atomicOr(&integrate_flag[w % WORLDS_PER_GROUP], found);
     }
 }
 
@@ -185,17 +205,17 @@ fn actuator_advance(w: u32, a: u32) {
 // Flags a world whose state or acceleration is not finite, or larger than anything sane (mj_checkPos, mj_checkVel,
 // mj_checkAcc).
 fn state_bad(w: u32, lane: u32) {
-    var bad = false;
+    var found = 0u;
     for (var q = lane; q < NQ; q += LANES) {
-        bad |= reaches(ld_qpos(w, q), BITS_MAXVAL);
+        found |= state_bits(ld_qpos(w, q), BAD_QPOS);
     }
     for (var i = lane; i < NV; i += LANES) {
-        bad |= reaches(ld_qvel(w, i), BITS_MAXVAL) || reaches(ld_qacc(w, i), BITS_MAXVAL);
+        found |= state_bits(ld_qvel(w, i), BAD_QVEL) | state_bits(ld_qacc(w, i), BAD_QACC);
     }
     for (var k = lane; k < NA; k += LANES) {
-        bad |= reaches(ld_act(w, k), BITS_MAXVAL);
+        found |= state_bits(ld_act(w, k), BAD_ACT);
     }
-    if bad {
-        atomicStore(&integrate_flag[w % WORLDS_PER_GROUP], 1u);
+    if found != 0u {
+        atomicOr(&integrate_flag[w % WORLDS_PER_GROUP], found);
     }
 }

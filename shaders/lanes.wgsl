@@ -26,6 +26,25 @@ fn sum_lanes(w: u32, lane: u32, x: vec2<f32>) -> vec2<f32> {
     return sum;
 }
 
+// The lane's pair (size, id) that is the largest in size, of equal ones that of the least id; uniform control flow only.
+fn max_lanes(w: u32, lane: u32, x: vec2<f32>) -> vec2<f32> {
+    if LANES == 1u {
+        return x;
+    }
+    let slot = (w % WORLDS_PER_GROUP) * LANES;
+    workgroupBarrier();
+    lane_terms[slot + lane] = x;
+    workgroupBarrier();
+    var best = lane_terms[slot];
+    for (var l = 1u; l < LANES; l += 1u) {
+        let y = lane_terms[slot + l];
+        if y[0] > best[0] || (y[0] == best[0] && y[1] < best[1]) {
+            best = y;
+        }
+    }
+    return best;
+}
+
 // The largest of the worlds' numbers, the same for the whole group; uniform control flow only.
 fn group_max(w: u32, lane: u32, n: u32) -> u32 {
     workgroupBarrier();

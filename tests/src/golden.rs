@@ -154,6 +154,7 @@ impl Golden {
                 None => unreachable!("a model field"),
             }
         }
+        m.health_limit = kiloworld_layout::consts::HEALTH_LIMITS.to_vec();
         kiloworld_model::derived::fill(&mut m).expect("few pairs");
         m
     }

@@ -25,6 +25,13 @@ pub fn written(stage: Stage) -> Vec<Field> {
 /// Fields that their stage also reads: they keep their values.
 const READ_TOO: &[Field] = &[
     Field::status,
+    Field::bad_fields,
+    Field::nstep,
+    Field::health_size,
+    Field::health_time,
+    Field::health_memory,
+    Field::health_id,
+    Field::health_count,
     Field::ncon_need,
     Field::nefc_need,
     Field::time,

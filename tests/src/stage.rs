@@ -6,7 +6,7 @@ use crate::poison::{due, is_internal, left_over, poison, written};
 use crate::{adapter, models};
 use kiloworld_cpu::run;
 use kiloworld_gpu::{BatchOptions, GpuBatch, Shaders, Tuning};
-use kiloworld_layout::{Call, Data, Field, Model};
+use kiloworld_layout::{Call, Data, Field, Model, Stage};
 
 /// A model with worlds at the golden's states, ready for a call: everything before it has run.
 pub struct Subject {
@@ -32,6 +32,10 @@ impl Subject {
                 // what f32 cannot hold of the inputs is gone on both sides
                 let mut d = golden.world(&m, k).split(&m).join(&m);
                 before(&golden, &m, &mut d, call, k);
+                if call.stage == Stage::Health {
+                    // as if there had been a step before
+                    d.health_memory.copy_from_slice(&[0.1, 2.0, 0.0, 0.5, 4.0, 1.0]);
+                }
                 let mut d = d.split(&m);
                 poison(&mut d, call);
                 d

@@ -23,13 +23,14 @@ const CHAOTIC: &[(&str, &str)] =
 /// Fields of smooth stages that MuJoCo has too.
 fn smooth_fields() -> impl Iterator<Item = Field> {
     const OURS_ONLY: [&str; 3] = ["xpos_lo", "cacc", "cfrc_int"];
-    const SKIP: [Stage; 7] = [
+    const SKIP: [Stage; 8] = [
         Stage::Load,
         Stage::Collision,
         Stage::Constraint,
         Stage::Reference,
         Stage::Solver,
         Stage::Noslip,
+        Stage::Health,
         Stage::Integrate,
     ];
     Field::TABLE

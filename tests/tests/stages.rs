@@ -282,6 +282,32 @@ fn noslip() {
     );
 }
 
+/// Limits that the golden states pass in part, so that counts differ from world to world.
+fn strict(m: &mut Model<f64>) {
+    fixed(m);
+    m.health_limit = vec![1e-2, 1e-2, 1e-3, 0.1, 1e-2];
+}
+
+#[test]
+fn health() {
+    let rows = "constraint_rows";
+    check(Stage::Health, &[rows, "constraint_pyramid", "collision_mix"], strict);
+    stage(
+        Stage::Health,
+        strict,
+        &[
+            (rows, "health", "2.0 * rows_length", "rows_length"),
+            (rows, "health", "rows_length(w, r), f32(e)", "rows_length(w, r + 1u), f32(e)"),
+            (rows, "health", "size > ld_health_limit(w, at)", "size > 0.1 + ld_health_limit(w, at)"),
+            ("mix", "health", "- loaded_depth(w, c, r)", ""),
+            ("mix_pyr", "health", "max(2 * ld_contact_dim(w, c) - 2, 1)", "1"),
+            ("mix_pyr", "health", "(ld_efc_vel(w, r) + ld_efc_vel(w, r + 1u)) * 0.5", "ld_efc_vel(w, r)"),
+            ("mix", "health", "select(1.0, 0.5, k + 1u == end)", "1.0"),
+            ("mix", "health", "ld_qfrc_smooth(w, i) + ld_qfrc_bias(w, i)", "ld_qfrc_smooth(w, i)"),
+        ],
+    );
+}
+
 #[test]
 fn integrate_euler() {
     stage(

@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Rollout(Rollout),
     /// Measure throughput from settled states with random controls; one row a model and batch size
     Bench(Bench),
+    /// Step a batch and report what is wrong with its worlds: welds that give way, overflow, penetration, energy, convergence
+    Health(Health),
     /// Check physical laws: equation, tolerance, and a control that must fail
     Laws(Laws),
     /// Show what a model compiles to
@@ -192,6 +194,42 @@ pub(crate) struct Bench {
     /// GPU: peak of the device [GFLOP/s], to predict the time of a step
     #[arg(long, value_name = "GFLOP/S")]
     pub(crate) peak: Option<f64>,
+}
+
+#[derive(Args)]
+pub(crate) struct Health {
+    /// MJCF files
+    #[arg(required = true)]
+    pub(crate) models: Vec<PathBuf>,
+    /// Number of worlds
+    #[arg(long, default_value_t = 64)]
+    pub(crate) worlds: usize,
+    /// Steps of every world
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) steps: usize,
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// Seed of the random controls
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Controls: zero (or the keyframe's), or uniform in their ranges, new every step
+    #[arg(long, value_enum, default_value = "random")]
+    pub(crate) ctrl: CtrlArg,
+    /// Start from this keyframe, by name or number
+    #[arg(long, value_name = "K")]
+    pub(crate) keyframe: Option<String>,
+    /// Start state: an npz or JSON file with qpos, qvel, xfrc_applied … by name, (n) or (nworld, n)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Pull at a body's centre of mass with a constant force [N]; can be given again
+    #[arg(long, value_name = "BODY=FX,FY,FZ", allow_hyphen_values = true)]
+    pub(crate) force: Vec<String>,
+    /// What a check allows: position [m] and angle [rad] of connects and welds, penetration [m], energy, residual
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) limit: Vec<String>,
+    /// Print every finding, not the worst of each kind only
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Args)]

@@ -10,6 +10,7 @@ mod common;
 mod diagnostics;
 mod doctor;
 mod events;
+mod health;
 mod inspect;
 mod laws;
 mod replay;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Rollout(args) => rollout::run(args, cli.json),
         Command::Bench(args) => bench::run(args, cli.json),
+        Command::Health(args) => health::run(args, cli.json),
         Command::Laws(args) => laws::run(args, cli.json),
         Command::Inspect(args) => inspect::run(args, cli.json),
         Command::Routes(args) => routes::run(args, cli.json),

@@ -98,11 +98,12 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
             report.nefc_mean, report.nefc_max, report.njmax, report.niter_mean
         );
         println!(
-            "worlds: {} ok, {} contact overflow, {} row overflow, {} non-finite, {} bad control",
+            "worlds: {} ok, {} contact overflow, {} row overflow, {} non-finite, {} diverged, {} bad control",
             thousands(report.ok),
             report.contact_overflow,
             report.row_overflow,
             report.nonfinite,
+            report.diverged,
             report.bad_ctrl
         );
         if !failures.is_empty() {

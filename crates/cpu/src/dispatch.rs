@@ -25,7 +25,8 @@ macro_rules! compiled {
             use super::*;
             compiled!(@stages $t, [$($feature)?], kinematics::kinematics, kinematics::com_pos, transmission::transmission,
                 inertia::inertia, collision::collision, constraint::constraint, velocity::velocity, passive::passive, bias::bias,
-                reference::reference, actuation::actuation, acceleration::acceleration, solver::solver, noslip::noslip);
+                reference::reference, actuation::actuation, acceleration::acceleration, solver::solver, noslip::noslip,
+                health::health);
 
             $(#[target_feature(enable = $feature)])?
             fn integrate(m: &Model<$t>, d: &mut World<$t>, sub: u32) {
@@ -57,6 +58,7 @@ macro_rules! compiled {
                             Stage::Acceleration => acceleration(m, d),
                             Stage::Solver => solver(m, d),
                             Stage::Noslip => noslip(m, d),
+                            Stage::Health => health(m, d),
                             Stage::Integrate => integrate(m, d, call.sub),
                         }
                     }

@@ -9,7 +9,7 @@ use crate::joints::{joint_advance, joint_rate};
 use crate::rk4::rk4_stage;
 use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{MAXVAL, disable, integrator, status};
+use kiloworld_layout::consts::{MAXVAL, bad, disable, integrator, status};
 
 /// Advances a world (`mj_Euler`, `mj_implicit`); `sub` is the substage of `mj_RungeKutta`.
 #[inline(always)]
@@ -28,13 +28,13 @@ pub fn integrate<T: Real>(m: &Model<T>, d: &mut World<T>, sub: u32) {
     }
     advance(m, d);
     let frozen = frozen(d);
-    let bad = state_bad(d) & !frozen;
+    let bad = state_bad(d, !frozen);
     // frozen worlds too: by too many contacts or rows while the substages ran
     let stays = bad | frozen;
     if stays.any() {
         restore_state(d, stays);
-        set_status::<T>(&mut d.status[0], bad, status::NONFINITE);
     }
+    count_steps(d, !stays);
     d.time[0] = T::select(stays, d.time[0], d.time[0] + m.opt_timestep[0]);
     for i in 0..m.size.nv {
         d.qacc_warmstart[i] = T::select(stays, d.qacc_warmstart[i], d.qacc[i]);
@@ -55,7 +55,7 @@ pub fn set_status<T: Real>(word: &mut T::Int, mask: T::Mask, bits: i32) {
 /// The worlds that are frozen.
 // CPU only: a world has its own status word there
 #[inline(always)]
-fn frozen<T: Real>(d: &World<T>) -> T::Mask {
+pub(crate) fn frozen<T: Real>(d: &World<T>) -> T::Mask {
     let mut flags = T::zero();
     for l in 0..T::LANES {
         if d.status[0].get(l) & status::FROZEN != 0 {
@@ -65,13 +65,25 @@ fn frozen<T: Real>(d: &World<T>) -> T::Mask {
     !flags.same(T::zero())
 }
 
+/// Counts a step of the worlds that the mask names.
+// CPU only: a world has its own count there
+#[inline(always)]
+fn count_steps<T: Real>(d: &mut World<T>, moved: T::Mask) {
+    for l in 0..T::LANES {
+        let n = d.nstep[0].get(l);
+        d.nstep[0].set(l, n + i32::from(moved.get(l)));
+    }
+}
+
 /// Flags a world whose controls or applied forces are not finite.
 #[inline(always)]
 fn check_input<T: Real>(d: &mut World<T>) {
-    let bad = bad_numbers::<T>(&d.ctrl, f64::MAX)
-        | bad_numbers::<T>(&d.qfrc_applied, f64::MAX)
-        | bad_numbers::<T>(&d.xfrc_applied, f64::MAX);
-    set_status::<T>(&mut d.status[0], bad, status::BAD_CTRL);
+    let live = !frozen(d);
+    for (bit, a) in [(bad::CTRL, &d.ctrl), (bad::QFRC_APPLIED, &d.qfrc_applied), (bad::XFRC_APPLIED, &d.xfrc_applied)] {
+        let found = live & bad_numbers::<T>(a, f64::MAX);
+        set_status::<T>(&mut d.bad_fields[0], found, bit);
+        set_status::<T>(&mut d.status[0], found, status::BAD_CTRL);
+    }
 }
 
 /// The worlds in which a number is not one, infinite, or beyond ±`limit`.
@@ -150,11 +162,23 @@ fn actuator_advance<T: Real>(m: &Model<T>, d: &mut World<T>, a: usize) {
     d.act[k] = next_activation(m, a, d.int_act[k], rate);
 }
 
-/// The state or the acceleration is not finite, or larger than anything sane (`mj_checkPos`, `mj_checkVel`, `mj_checkAcc`).
+/// Flags a world whose state or acceleration is not finite, or larger than anything sane (`mj_checkPos`, `mj_checkVel`,
+/// `mj_checkAcc`); the worlds that it flags.
 #[inline(always)]
-fn state_bad<T: Real>(d: &World<T>) -> T::Mask {
-    bad_numbers::<T>(&d.qpos, MAXVAL)
-        | bad_numbers::<T>(&d.qvel, MAXVAL)
-        | bad_numbers::<T>(&d.qacc, MAXVAL)
-        | bad_numbers::<T>(&d.act, MAXVAL)
+fn state_bad<T: Real>(d: &mut World<T>, live: T::Mask) -> T::Mask {
+    let all = live
+        & (bad_numbers::<T>(&d.qpos, MAXVAL)
+            | bad_numbers::<T>(&d.qvel, MAXVAL)
+            | bad_numbers::<T>(&d.qacc, MAXVAL)
+            | bad_numbers::<T>(&d.act, MAXVAL));
+    if all.any() {
+        let mut infinite = T::Mask::splat(false);
+        for (bit, a) in [(bad::QPOS, &d.qpos), (bad::QVEL, &d.qvel), (bad::QACC, &d.qacc), (bad::ACT, &d.act)] {
+            infinite = infinite | bad_numbers::<T>(a, f64::MAX);
+            set_status::<T>(&mut d.bad_fields[0], all & bad_numbers::<T>(a, MAXVAL), bit);
+        }
+        set_status::<T>(&mut d.status[0], all & infinite, status::NONFINITE);
+        set_status::<T>(&mut d.status[0], all & !infinite, status::DIVERGED);
+    }
+    all
 }

@@ -23,6 +23,7 @@ pub mod constraint_row;
 pub mod contact_set;
 pub mod dispatch;
 mod dual;
+pub mod health;
 pub mod implicit;
 pub mod inertia;
 pub mod integrate;

@@ -67,7 +67,7 @@ pub fn kernels<T>(stage: Stage, m: &Model<T>, tuning: Tuning) -> Vec<Kernel> {
 
 /// Kernels that do the work of several in a row, worlds being independent: the file that does it, and the (file, entry point)
 /// of each that it stands for. Longer ones cost more to compile than a dispatch is worth on a software device.
-const FUSED: [(&str, &[(&str, &str)]); 5] = [
+const FUSED: [(&str, &[(&str, &str)]); 6] = [
     (
         "fused_position",
         &[("kinematics", "main"), ("kinematics", "main_com_pos"), ("transmission", "main"), ("inertia", "main")],
@@ -75,6 +75,7 @@ const FUSED: [(&str, &[(&str, &str)]); 5] = [
     ("fused_rows", &[("constraint_equality", "main"), ("constraint_contact", "main")]),
     ("fused_velocity", &[("velocity", "main"), ("passive", "main"), ("bias", "main")]),
     ("fused_force", &[("reference", "main"), ("actuation", "main"), ("acceleration", "main")]),
+    ("fused_health", &[("health", "main"), ("implicit", "main"), ("integrate", "main")]),
     ("fused_integrate", &[("implicit", "main"), ("integrate", "main")]),
 ];
 

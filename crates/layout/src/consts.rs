@@ -172,8 +172,53 @@ integers! {
         NONFINITE = 4,
         /// a non-finite control or applied force was given
         BAD_CTRL = 8,
+        /// the next state or the acceleration would have been finite, but beyond [`MAXVAL`]
+        DIVERGED = 16,
         /// the bits that freeze a world at its last good state
-        FROZEN = CONTACT_OVERFLOW | ROW_OVERFLOW | NONFINITE | BAD_CTRL,
+        FROZEN = CONTACT_OVERFLOW | ROW_OVERFLOW | NONFINITE | BAD_CTRL | DIVERGED,
+    }
+
+    /// Bits of the per-world word `bad_fields`.
+    bad "BAD" {
+        QPOS = 1,
+        QVEL = 2,
+        QACC = 4,
+        ACT = 8,
+        CTRL = 16,
+        QFRC_APPLIED = 32,
+        XFRC_APPLIED = 64,
+    }
+
+    /// What the stage `health` looks at; indexes `health_size`, `health_limit` and the like.
+    health "HEALTH" {
+        /// distance between the two points of a connect or weld [m]
+        POSITION = 0,
+        /// angle between the two frames of a weld [rad]
+        ANGLE = 1,
+        /// penetration beyond what load and approach speed explain [m]
+        PENETRATION = 2,
+        /// energy from nowhere, relative to the kinetic energy that is explained
+        ENERGY = 3,
+        /// the solver's residual force relative to the forces
+        RESIDUAL = 4,
+        /// number of checks
+        COUNT = 5,
+    }
+
+    /// Places in `health_memory`.
+    memory "MEMORY" {
+        /// fading maximum of the speed at which contacts close [m/s]
+        APPROACH = 0,
+        /// power of what is not conservative, where positive [W]
+        POWER = 1,
+        /// kinetic and potential energy of the last step [J]
+        ENERGY = 2,
+        /// energy from nowhere, fading [J]
+        SURPLUS = 3,
+        /// largest kinetic energy that is explained, fading [J]
+        KINETIC = 4,
+        /// 0: there was no step before
+        ARMED = 5,
     }
 }
 
@@ -189,3 +234,8 @@ reals! {
     /// `mjMAXVAL`: the largest coordinate, velocity or acceleration that is not called bad.
     MAXVAL = 1e10,
 }
+
+/// What each check of [`health`] allows where nothing else is asked for: `health_limit` of a compiled model. A weld that is off by
+/// more than 1 mm or 1 mrad no longer holds; a penetration 1 mm deeper than explained is one that contacts do not push out;
+/// a bounce gives back at most the energy that it took, which twice leaves room for; a residual of 1 % of the forces shows.
+pub const HEALTH_LIMITS: [f64; health::COUNT as usize] = [1e-3, 1e-3, 1e-3, 2.0, 1e-2];

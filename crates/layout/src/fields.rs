@@ -446,6 +446,7 @@ fields! {
         opt_o_solref: Model [1, 2] T Load "s, 1" "contact reference when override is enabled";
         opt_o_solimp: Model [1, 5] T Load "1" "contact impedance when override is enabled";
         opt_o_friction: Model [1, 5] T Load "1, m" "contact friction when override is enabled";
+        health_limit: Model [5] T Load "m, rad, m, 1, 1" "what each check of the stage `health` (consts::health) allows";
         stat_meaninertia: Model [1] T Load "kg, kg m²" "mean diagonal of the inertia at qpos0";
 
         // Host
@@ -531,7 +532,13 @@ fields! {
         mocap_pos: State [nmocap, 3] T Load "m" "mocap positions";
         mocap_quat: State [nmocap, 4] T Load "1" "mocap orientations";
 
+        health_size: State [5] T Health "m, rad, m, 1, 1" "the largest that each check (consts::health) has seen since reset";
+        health_time: State [5] T Health "s" "when";
+        health_memory: State [6] T Health "" "what passes from step to step: approach speed, power, energy, energy from nowhere, kinetic energy, 1 after the first";
+
         // Status
+        health_id: Status [5, 2] I Health "" "what it was: an equality constraint, or two geoms; -1: nothing or no object";
+        health_count: Status [5] I Health "" "steps since reset that were beyond the limit";
         eq_active: Status [neq] I Load "" "equality constraint is on";
 
         // Work
@@ -662,6 +669,8 @@ fields! {
         solver_niter: Status [1] I Solver "" "solver iterations";
         noslip_niter: Status [1] I Noslip "" "noslip iterations";
         status: Status [1] I Integrate "" "bits of consts::status";
+        bad_fields: Status [1] I Integrate "" "bits of consts::bad: the arrays whose numbers froze the world";
+        nstep: Status [1] I Integrate "" "steps since reset";
     }
 }
 

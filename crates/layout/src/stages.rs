@@ -49,6 +49,8 @@ stages! {
     Solver "solver",
     /// friction forces again without regularization (`mj_solNoSlip`)
     Noslip "noslip",
+    /// what is wrong with a world, though it moves: welds, penetration, energy, convergence
+    Health "health",
     /// next state (`mj_Euler`, `mj_implicit`, `mj_RungeKutta`) and the check of what it writes
     Integrate "integrate",
 }

@@ -7,6 +7,7 @@ use crate::row::COUNTERS;
 use crate::welds::StiffRows;
 use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
 use kiloworld_layout::{Buffer, Call, Data, Field, Model, Stage};
+use kiloworld_model::Names;
 use std::sync::Mutex;
 
 pub(crate) enum Inner {
@@ -48,6 +49,11 @@ impl Batch {
         Ok(batch)
     }
 
+    /// Leaves out the stage `health`.
+    pub(crate) fn skip_health(&mut self) {
+        self.step.retain(|c| c.stage != Stage::Health);
+    }
+
     /// Number of worlds.
     pub fn nworld(&self) -> usize {
         self.nworld
@@ -56,6 +62,11 @@ impl Batch {
     /// The compiled model as the batch runs it: capacities and options filled in.
     pub fn model(&self) -> &Model<f64> {
         &self.m
+    }
+
+    /// Names of the model's elements.
+    pub fn names(&self) -> &Names {
+        &self.quarantine.names
     }
 
     /// Where it runs, in words.
@@ -140,13 +151,17 @@ impl Batch {
         let m = &self.m;
         let mut fields: Vec<(Field, Vec<f64>)> = Vec::new();
         reset_world(m, keyframe, |f, v| fields.push((f, v.to_vec())));
-        for (field, row) in fields {
-            match &mut self.inner {
-                Inner::Cpu(c) => ids.iter().for_each(|&w| c.set(field, w, &row)),
-                Inner::Gpu(g) => g.set_rows(field, &ids, &row.repeat(ids.len()))?,
-            }
-        }
+        fields.into_iter().try_for_each(|(field, row)| self.put(field, &ids, &row))?;
         self.quarantine.started(&ids, keyframe);
+        Ok(())
+    }
+
+    /// Gives some worlds the same row.
+    fn put(&mut self, field: Field, ids: &[usize], row: &[f64]) -> Result<(), Error> {
+        match &mut self.inner {
+            Inner::Cpu(c) => ids.iter().for_each(|&w| c.set(field, w, row)),
+            Inner::Gpu(g) => g.set_rows(field, ids, &row.repeat(ids.len()))?,
+        }
         Ok(())
     }
 
@@ -292,7 +307,7 @@ impl Batch {
             finite(field, &ids, len, values)?;
             return self.set_model(field, &ids, values);
         }
-        let settable = info.buffer == Buffer::State || field == Field::eq_active;
+        let settable = info.buffer == Buffer::State && info.stage != Stage::Health || field == Field::eq_active;
         if info.is_model() {
             return Err(Error::WrongField {
                 field: info.name,
@@ -311,6 +326,10 @@ impl Batch {
             Inner::Cpu(c) if len > 0 => values.chunks(len).zip(&ids).for_each(|(row, &w)| c.set(field, w, row)),
             Inner::Cpu(_) => {}
             Inner::Gpu(g) => g.set_rows(field, &ids, values)?,
+        }
+        if matches!(field, Field::qpos | Field::qvel) {
+            // energy that the user gives is not from nowhere
+            self.put(Field::health_memory, &ids, &vec![0.0; Field::health_memory.info().len(&self.m.size)])?;
         }
         Ok(())
     }
@@ -386,7 +405,7 @@ pub(crate) fn ctrl_ranges(m: &Model<f64>) -> Vec<(f64, f64)> {
 /// Hands every kept field of a fresh world to `set`.
 pub(crate) fn reset_world(m: &Model<f64>, keyframe: Option<usize>, mut set: impl FnMut(Field, &[f64])) {
     let s = &m.size;
-    let zeros = vec![0.0; s.nq.max(6 * s.nbody).max(s.nv).max(s.nu).max(s.na).max(1)];
+    let zeros = vec![0.0; s.nv.max(s.nu).max(s.na)];
     let key = |values: &[f64], n: usize| keyframe.map(|k| values[k * n..(k + 1) * n].to_vec());
     let mocap = |values: &[f64], n: usize| -> Vec<f64> {
         let mut out = vec![0.0; s.nmocap * n];
@@ -404,12 +423,17 @@ pub(crate) fn reset_world(m: &Model<f64>, keyframe: Option<usize>, mut set: impl
     set(Field::ctrl, &key(&m.key_ctrl, s.nu).unwrap_or_else(|| zeros[..s.nu].to_vec()));
     set(Field::mocap_pos, &key(&m.key_mpos, 3 * s.nmocap).unwrap_or_else(|| mocap(&m.body_pos, 3)));
     set(Field::mocap_quat, &key(&m.key_mquat, 4 * s.nmocap).unwrap_or_else(|| mocap(&m.body_quat, 4)));
-    set(Field::qacc_warmstart, &zeros[..s.nv]);
-    set(Field::qfrc_applied, &zeros[..s.nv]);
-    set(Field::xfrc_applied, &zeros[..6 * s.nbody]);
     set(Field::eq_active, &m.eq_active0.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
-    for counter in COUNTERS.into_iter().filter(|&f| f != Field::eq_active) {
-        set(counter, &[0.0]);
+    let forgotten = [
+        Field::qacc_warmstart,
+        Field::qfrc_applied,
+        Field::xfrc_applied,
+        Field::health_size,
+        Field::health_time,
+        Field::health_memory,
+    ];
+    for field in forgotten.into_iter().chain(COUNTERS).filter(|&f| f != Field::eq_active) {
+        set(field, &vec![0.0; field.info().len(s)]);
     }
 }
 

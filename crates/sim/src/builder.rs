@@ -5,7 +5,7 @@ use crate::cpu_worlds::cpu_worlds;
 use crate::gpu_batch::GpuWorlds;
 use crate::quarantine::{Policy, Quarantine};
 use crate::welds::StiffRows;
-use crate::{Error, Welds, sizing};
+use crate::{Error, HealthLimits, Welds, sizing};
 use kiloworld_gpu::{Gpu, GpuOptions, TuningChange};
 use kiloworld_layout::consts::solver;
 use kiloworld_layout::{Buffer, Field, Kind};
@@ -59,6 +59,7 @@ pub struct BatchBuilder<'m> {
     control_period: usize,
     pub(crate) policy: Policy,
     pub(crate) history: usize,
+    health: Option<HealthLimits>,
 }
 
 impl<'m> BatchBuilder<'m> {
@@ -79,6 +80,7 @@ impl<'m> BatchBuilder<'m> {
             control_period: 1,
             policy: Policy::default(),
             history: 0,
+            health: Some(HealthLimits::default()),
         }
     }
 
@@ -166,6 +168,18 @@ impl<'m> BatchBuilder<'m> {
         self
     }
 
+    /// What the checks of [`Batch::health`] allow.
+    pub fn health(mut self, limits: HealthLimits) -> Self {
+        self.health = Some(limits);
+        self
+    }
+
+    /// Leaves out the checks that worlds which move are looked at with; a world that cannot go on is frozen and reported still.
+    pub fn without_health(mut self) -> Self {
+        self.health = None;
+        self
+    }
+
     /// Makes the batch, every world reset.
     pub fn build(mut self) -> Result<Batch, Error> {
         if self.nworld == 0 {
@@ -202,6 +216,9 @@ impl<'m> BatchBuilder<'m> {
         {
             self.per_world.push(Field::eq_solref);
         }
+        if let Some(limits) = self.health {
+            m.health_limit = limits.to_array().to_vec();
+        }
         self.capacities(&mut m)?;
         let mut inner = match (gpu, self.precision) {
             (Some(_), Precision::F64) => return Err(Error::GpuPrecision),
@@ -222,7 +239,11 @@ impl<'m> BatchBuilder<'m> {
             Inner::Gpu(g) => g.remember(self.history)?,
         }
         let quarantine = Quarantine::new(self.model, self.policy);
-        Batch::new(m, self.nworld, inner, self.per_world, stiff, self.control_period, quarantine)
+        let mut batch = Batch::new(m, self.nworld, inner, self.per_world, stiff, self.control_period, quarantine)?;
+        if self.health.is_none() {
+            batch.skip_health();
+        }
+        Ok(batch)
     }
 
     /// Fills in `nconmax` and `njmax`.

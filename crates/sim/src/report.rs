@@ -15,6 +15,8 @@ pub struct Report {
     pub row_overflow: usize,
     /// worlds frozen because the next state would not have been finite
     pub nonfinite: usize,
+    /// worlds frozen because the next state would have been beyond MuJoCo's limit of 10¹⁰
+    pub diverged: usize,
     /// worlds frozen because a control or an applied force was not finite
     pub bad_ctrl: usize,
     /// contacts of the last step: mean over the worlds
@@ -40,6 +42,7 @@ impl Report {
         self.contact_overflow += usize::from(bits & status::CONTACT_OVERFLOW != 0);
         self.row_overflow += usize::from(bits & status::ROW_OVERFLOW != 0);
         self.nonfinite += usize::from(bits & status::NONFINITE != 0);
+        self.diverged += usize::from(bits & status::DIVERGED != 0);
         self.bad_ctrl += usize::from(bits & status::BAD_CTRL != 0);
         // running means
         let k = 1.0 / self.nworld as f64;

@@ -4,8 +4,10 @@ use kiloworld_cpu::{Ints, Real, World};
 use kiloworld_layout::{Buffer, Field, Sizes, consts::jnt};
 
 /// The integers that persist: what the user switches and what a step reports.
-pub(crate) const COUNTERS: [Field; 11] = [
+pub(crate) const COUNTERS: [Field; 15] = [
     Field::eq_active,
+    Field::health_id,
+    Field::health_count,
     Field::ncon,
     Field::ncon_need,
     Field::ne,
@@ -16,6 +18,8 @@ pub(crate) const COUNTERS: [Field; 11] = [
     Field::solver_niter,
     Field::noslip_niter,
     Field::status,
+    Field::bad_fields,
+    Field::nstep,
 ];
 
 /// Places of the kept fields in a group's rows.

@@ -29,8 +29,16 @@ pub fn forward(opt: &Opt) -> Vec<Call> {
     FORWARD.into_iter().filter(|&s| s != Stage::Noslip || opt.noslip_iterations > 0).map(Call::from).collect()
 }
 
-/// `mj_step`: a forward pass, then the integrator; Runge-Kutta repeats both four times.
+/// `mj_step`: a forward pass, then the integrator; Runge-Kutta repeats both four times. In between, once, a look at the world.
 pub fn step(opt: &Opt) -> Vec<Call> {
     let substages = if opt.integrator == integrator::RK4 { 4 } else { 1 };
-    (0..substages).flat_map(|sub| forward(opt).into_iter().chain([Call { stage: Stage::Integrate, sub }])).collect()
+    let mut calls = Vec::new();
+    for sub in 0..substages {
+        calls.extend(forward(opt));
+        if sub == 0 {
+            calls.push(Call::from(Stage::Health));
+        }
+        calls.push(Call { stage: Stage::Integrate, sub });
+    }
+    calls
 }

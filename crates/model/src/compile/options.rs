@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use kiloworld_layout::Opt;
-use kiloworld_layout::consts::{cone, disable, enable, integrator, solver};
+use kiloworld_layout::consts::{HEALTH_LIMITS, cone, disable, enable, integrator, solver};
 use kiloworld_mjcf::spec::{Cone, Flags, Integrator, Jacobian, Solver};
 
 /// Fills the options.
@@ -53,6 +53,7 @@ pub(crate) fn options(c: &mut Compiler<'_>) {
     m.opt_o_solref = o.o_solref.to_vec();
     m.opt_o_solimp = o.o_solimp.to_vec();
     m.opt_o_friction = o.o_friction.to_vec();
+    m.health_limit = HEALTH_LIMITS.to_vec();
     for (name, value) in [("timestep", o.timestep), ("impratio", o.impratio)] {
         if value <= 0.0 {
             c.error(o.at.attr(name), format!("`{name}` must be positive, it is {value}"), "write a positive number");
