@@ -15,6 +15,7 @@ mod endurance;
 mod fuzz;
 mod lanes;
 mod laws;
+mod health;
 mod layout;
 mod lengthrange;
 mod mesh;

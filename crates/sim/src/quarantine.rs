@@ -100,7 +100,7 @@ pub(crate) fn words(reason: i32, need: [usize; 2], have: [usize; 2]) -> String {
         parts.push("the next state would not be finite".to_owned());
     }
     if reason & status::DIVERGED != 0 {
-        words.push("the next state would have been beyond 1e10".to_owned());
+        parts.push("the next state would have been beyond 1e10".to_owned());
     }
     if reason & status::BAD_CTRL != 0 {
         parts.push("a control or an applied force is not finite".to_owned());
