@@ -10,7 +10,8 @@ import package::layout::{
     WORLDS_PER_GROUP, ld_M, ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_body_mass, ld_contact_dim, ld_contact_efc_address,
     ld_contact_geom, ld_efc_KBIP, ld_efc_R, ld_efc_force, ld_efc_margin, ld_efc_pos, ld_efc_type, ld_efc_vel, ld_eq_data,
     ld_eq_efc_address, ld_eq_type, ld_health_count, ld_health_limit, ld_health_memory, ld_health_size, ld_ncon,
-    ld_opt_gravity, ld_opt_timestep, ld_qfrc_bias, ld_qfrc_smooth, ld_qvel, ld_solver_Ma, ld_solver_grad, ld_status, ld_time,
+    ld_opt_gravity, ld_opt_timestep, ld_qfrc_bias, ld_qfrc_smooth, ld_qvel, ld_solver_Ma, ld_solver_grad, ld_stat_meaninertia,
+    ld_status, ld_time,
     ld_xipos, st_health_count, st_health_id, st_health_memory, st_health_size, st_health_time, lane_of, world_of,
 };
 import package::lanes::{max_lanes, sum_lanes};
@@ -54,7 +55,8 @@ fn note(w: u32, c: i32, size: f32, id: vec2<i32>) {
 
 // Length of three rows' residual, from row r.
 fn rows_length(w: u32, r: u32) -> f32 {
-    return length(vec3<f32>(ld_efc_pos(w, r), ld_efc_pos(w, r + 1u), ld_efc_pos(w, r + 2u)));
+    let x = vec3<f32>(ld_efc_pos(w, r), ld_efc_pos(w, r + 1u), ld_efc_pos(w, r + 2u));
+    return sqrt(dot(x, x));
 }
 
 // How far the connects and welds that are on are apart: points [m], frames (2 sin of half the angle).
@@ -149,7 +151,7 @@ fn penetration(w: u32, lane: u32, live: bool) {
     }
 }
 
-// What Newton's method left of its gradient, relative to the forces. PGS has none.
+// What Newton's method left of its gradient, relative to the forces, at least to those of 1 m/s^2. PGS has none.
 fn residual(w: u32, lane: u32, live: bool) {
     if OPT_SOLVER == SOLVER_PGS {
         return;
@@ -165,7 +167,8 @@ fn residual(w: u32, lane: u32, live: bool) {
     }
     let sums = sum_lanes(w, lane, terms);
     if live && lane == 0u {
-        note(w, HEALTH_RESIDUAL, sqrt(sums[0] / max(sums[1], MINVAL)), vec2<i32>(-1));
+        let least = ld_stat_meaninertia(w) * f32(NV);
+        note(w, HEALTH_RESIDUAL, sqrt(sums[0] / max(sums[1] + least * least, MINVAL)), vec2<i32>(-1));
     }
 }
 

@@ -39,7 +39,10 @@ pub(crate) fn run(target: Option<&str>, seconds: u64) -> Result<()> {
             command.arg(format!("-dict={}", dictionary.display()));
         }
         setup::run(&mut command).with_context(|| {
-            format!("{target}: an input is in {} (or: cargo install cargo-fuzz, rustup install nightly)", found.display())
+            format!(
+                "{target}: an input is in {} (or: cargo install cargo-fuzz, rustup install nightly)",
+                found.display()
+            )
         })?;
     }
     Ok(())

@@ -111,6 +111,9 @@ pub(crate) struct Where {
     /// Time step [default: the model's]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timestep: Option<f64>,
+    /// Leave out the checks of worlds that move (see `health`)
+    #[arg(long)]
+    pub(crate) no_health: bool,
     /// GPU: invocations that work on a world together; CPU: worlds in a register, 1: none beside another [default: chosen]
     #[arg(long, value_name = "N")]
     pub(crate) lanes: Option<u32>,

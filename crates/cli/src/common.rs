@@ -43,6 +43,9 @@ pub(crate) fn builder<'m>(model: &'m Model, nworld: usize, place: &Where) -> Bat
     if let Some(h) = place.timestep {
         builder = builder.timestep(h);
     }
+    if place.no_health {
+        builder = builder.without_health();
+    }
     if let Some(n) = place.nconmax {
         builder = builder.nconmax(n);
     }

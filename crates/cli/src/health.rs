@@ -15,6 +15,9 @@ pub(crate) fn run(args: &Health, json: bool) -> Result<Outcome> {
     let mut worst = Verdict::Ok;
     for path in &args.models {
         let model = load(path)?;
+        if args.place.no_health {
+            bail!("--no-health leaves nothing to report; drop it");
+        }
         let mut batch = builder(&model, args.worlds, &args.place).health(limits(&args.limit)?).build()?;
         batch.reset(None, keyframe(&model, args.keyframe.as_deref())?)?;
         if let Some(state) = &args.state {

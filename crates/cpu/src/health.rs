@@ -144,7 +144,7 @@ fn penetration<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     note(m, d, live, check::PENETRATION as usize, worst);
 }
 
-/// What Newton's method left of its gradient, relative to the forces. PGS has none.
+/// What Newton's method left of its gradient, relative to the forces, at least to those of 1 m/s². PGS has none.
 #[inline(always)]
 fn residual<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     if m.opt.solver == solver::PGS {
@@ -152,7 +152,8 @@ fn residual<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     }
     let left = dot(&d.solver_grad, &d.solver_grad);
     let forces = dot(&d.solver_Ma, &d.solver_Ma) + dot(&d.qfrc_smooth, &d.qfrc_smooth);
-    let ratio = (left / forces.max(T::r(MINVAL))).sqrt();
+    let least = m.stat_meaninertia[0] * T::r(m.size.nv as f64);
+    let ratio = (left / (forces + least * least).max(T::r(MINVAL))).sqrt();
     note(m, d, live, check::RESIDUAL as usize, [ratio, -T::one(), -T::one()]);
 }
 
