@@ -20,6 +20,8 @@ import package::lanes::{max_lanes, sum_lanes};
 const FADE: f32 = 1.0;
 // The part of all energy that rounding may make.
 const ENERGY_NOISE: f32 = 1e-4;
+// A speed [m/s] whose energy is none.
+const STILL: f32 = 1e-2;
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
@@ -232,5 +234,6 @@ fn energy_note(w: u32, motion: vec2<f32>, potential: vec2<f32>) {
     st_health_memory(w, u32(MEMORY_KINETIC), explained);
     st_health_memory(w, u32(MEMORY_ARMED), 1.0);
     let size = motion[0] + potential[1];
-    note(w, HEALTH_ENERGY, surplus / max(explained + size * ENERGY_NOISE, MINVAL), vec2<i32>(-1));
+    let still = ld_stat_meaninertia(w) * f32(NV) * (0.5 * STILL * STILL);
+    note(w, HEALTH_ENERGY, surplus / max(explained + size * ENERGY_NOISE + still, MINVAL), vec2<i32>(-1));
 }

@@ -18,6 +18,8 @@ type Worst<T> = [T; 3];
 const FADE: f64 = 1.0;
 /// The part of all energy that rounding may make.
 const ENERGY_NOISE: f64 = 1e-4;
+/// A speed [m/s] whose energy is none.
+const STILL: f64 = 1e-2;
 
 /// Looks at the worlds that are not frozen.
 #[inline(always)]
@@ -217,6 +219,7 @@ fn energy_note<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask, motion: [
         d.health_memory[at as usize] = T::select(live, x, d.health_memory[at as usize]);
     }
     let all = moving + size;
-    let ratio = surplus / (explained + all * T::r(ENERGY_NOISE)).max(T::r(MINVAL));
+    let still = m.stat_meaninertia[0] * T::r(m.size.nv as f64) * T::r(0.5 * STILL * STILL);
+    let ratio = surplus / (explained + all * T::r(ENERGY_NOISE) + still).max(T::r(MINVAL));
     note(m, d, live, check::ENERGY as usize, [ratio, -T::one(), -T::one()]);
 }
