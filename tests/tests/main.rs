@@ -14,6 +14,7 @@ mod dump;
 mod endurance;
 mod fuzz;
 mod health;
+mod fuse;
 mod lanes;
 mod laws;
 mod layout;

@@ -16,6 +16,11 @@ pub(crate) fn fused(spec: &Spec) -> Result<Spec, Errors> {
     start(&mut whole)?;
     whole.stop_at_errors()?;
     let groups = Groups::of(&whole);
+    for &b in &groups.points {
+        let text = "the body, and the one that it is fused into, have no inertia about some axis";
+        whole.error(spec.bodies[b].at.span, text, "give it inertia, or write fuse=\"false\"");
+    }
+    whole.stop_at_errors()?;
     let mut out = spec.clone();
     for (b, body) in out.bodies.iter_mut().enumerate() {
         if let Some(lump) = groups.written[b] {
@@ -39,6 +44,8 @@ struct Groups {
     into: Vec<usize>,
     /// inertia to be written, where it does not follow from geoms
     written: Vec<Option<Lump>>,
+    /// fused bodies after which that inertia is still that of a point or a line of points
+    points: Vec<usize>,
 }
 
 impl Groups {
@@ -55,7 +62,7 @@ impl Groups {
             .collect();
         let mut into: Vec<usize> = (0..n).collect();
         let mut lumps: Vec<Lump> = (0..n).map(|b| lump(c, b)).collect();
-        let mut written = vec![None; n];
+        let (mut written, mut points) = (vec![None; n], Vec::new());
         // where a body is in the one that its parent is part of
         let mut poses = vec![Pose::default(); n];
         for b in 1..n {
@@ -90,9 +97,12 @@ impl Groups {
             // with inertia from geoms always, they give that of both, and the parent's own holds where there are none
             if explicit && !always {
                 written[parent] = Some(lumps[parent]);
+                if lumps[parent].inertia.min() < MINVAL {
+                    points.push(b);
+                }
             }
         }
-        Self { into, written }
+        Self { into, written, points }
     }
 }
 

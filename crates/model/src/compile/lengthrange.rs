@@ -76,10 +76,11 @@ fn explain(c: &mut Compiler<'_>, a: usize, range: [f64; 2], reached: [Reached; 2
     let at = c.spec.actuators[a].at.span;
     let tolerance = c.spec.compiler.lengthrange.tolrange;
     let whole = range[1] - range[0];
-    if !(whole > 0.0) {
+    let settled = |r: &Reached| (r.high - r.low) / whole <= tolerance;
+    if whole.is_nan() || whole <= 0.0 {
         let text = format!("the length of the actuator cannot change: it goes from {} to {}", range[0], range[1]);
         c.error(at, text, "write lengthrange=\"SHORTEST LONGEST\", or set compiler/lengthrange mode=\"none\"");
-    } else if let Some(r) = reached.into_iter().find(|r| !((r.high - r.low) / whole <= tolerance)) {
+    } else if let Some(r) = reached.into_iter().find(|r| !settled(r)) {
         let text = format!(
             "the length of the actuator does not settle: it still goes from {} to {} when it is pulled",
             r.low, r.high
