@@ -80,17 +80,26 @@ impl Rig {
         b.step_with(CALL, &control).expect("steps");
     }
 
-    /// The bits of every world after each call, the most contacts and rows of each, undisturbed.
+    /// The bits of every world after each call, the most contacts and rows of each, undisturbed: with room for all of them.
     fn calm(&self) -> (Vec<Vec<Vec<u64>>>, Vec<[f64; 2]>) {
-        let mut b = self.batch(None);
-        let after = (0..self.calls)
-            .map(|call| {
-                self.call(&mut b, call, &[]);
-                bits(&mut b)
-            })
-            .collect();
-        let (ncon, nefc) = (b.get(Field::ncon_need).expect("kept"), b.get(Field::nefc_need).expect("kept"));
-        (after, ncon.into_iter().zip(nefc).map(|(c, r)| [c, r]).collect())
+        let mut room = None;
+        loop {
+            let mut b = self.batch(room);
+            let after: Vec<_> = (0..self.calls)
+                .map(|call| {
+                    self.call(&mut b, call, &[]);
+                    bits(&mut b)
+                })
+                .collect();
+            let need = |b: &mut Batch, f: Field| b.get(f).expect("kept");
+            let (ncon, nefc) = (need(&mut b, Field::ncon_need), need(&mut b, Field::nefc_need));
+            let most = |v: &[f64]| v.iter().fold(0.0_f64, |a, &x| a.max(x)) as usize;
+            let size = &b.model().size;
+            if most(&ncon) <= size.nconmax && most(&nefc) <= size.njmax {
+                return (after, ncon.into_iter().zip(nefc).map(|(c, r)| [c, r]).collect());
+            }
+            room = Some(((most(&ncon) * 3 / 2).max(size.nconmax), (most(&nefc) * 3 / 2).max(size.njmax)));
+        }
     }
 
     /// One world in a hundred poisoned; room for what all but the neediest one in a hundred need.
