@@ -194,6 +194,19 @@ fn files_that_are_no_sound_dumps_are_refused() {
     dump.write(&bad).expect("written");
     let other = Dump::read(&bad).expect_err("room").to_string();
     assert!(other.contains("damaged: its sizes ask for room"), "{other}");
+    // ids that lead nowhere, and a way up that never ends
+    for change in [
+        (|m| m.geom_bodyid[1] = 99) as fn(&mut kiloworld_layout::Model<f64>),
+        |m| m.body_parentid[1] = 1,
+        |m| m.jnt_qposadr[0] = i32::MAX,
+        |m| m.body_jntnum[1] = -3,
+    ] {
+        let mut dump = Dump::read(&path).expect("sound");
+        change(&mut dump.model);
+        dump.write(&bad).expect("written");
+        let other = Dump::read(&bad).expect_err("ids").to_string();
+        assert!(other.contains("damaged") && other.contains("leads nowhere"), "{other}");
+    }
     let gone = Dump::read(file("not-there.npz")).expect_err("gone").to_string();
     assert!(gone.contains("not-there.npz: "), "{gone}");
     assert!(b.dump(9, &bad).expect_err("no world").to_string().contains("world 9 is out of range"));

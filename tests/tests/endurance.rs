@@ -20,6 +20,9 @@ const CALL: usize = 10;
 /// Worlds of a batch: of 200, one in a hundred is two.
 const WORLDS: usize = 200;
 
+/// Number of the worlds that start eight times as fast as the others, into more contacts and limits: see [`Rig::some`].
+const THROWN: usize = 3;
+
 /// Who is disturbed, and how.
 struct Plan {
     /// a control, or a force where the model has none, is not a number
@@ -51,7 +54,10 @@ impl Rig {
             b.reset(None, Some(0)).expect("reset");
         }
         let nv = self.model.layout.size.nv;
-        let qvel: Vec<f64> = (0..self.n * nv).map(|i| 2.0 * rng::uniform(17, i / nv, 0, i % nv) - 1.0).collect();
+        let thrown = self.some(THROWN);
+        let hard = |w: usize| if thrown.contains(&w) { 8.0 } else { 1.0 };
+        let speed = |i: usize| hard(i / nv) * (2.0 * rng::uniform(17, i / nv, 0, i % nv) - 1.0);
+        let qvel: Vec<f64> = (0..self.n * nv).map(speed).collect();
         b.set(Field::qvel, &qvel).expect("set");
         b
     }
@@ -102,25 +108,36 @@ impl Rig {
         }
     }
 
-    /// One world in a hundred poisoned; room for what all but the neediest one in a hundred need.
-    fn plan(&self, needs: &[[f64; 2]]) -> Plan {
-        let some = |k: usize| -> Vec<usize> {
-            let few = (self.n / 100).max(1);
-            (0..few).map(|i| (self.n * (2 * i + 1) / (2 * few) + 7 * k) % self.n).collect()
-        };
-        let poisoned = some(0);
-        // all but the neediest, where worlds differ
+    /// One world in a hundred, others for each `k`.
+    fn some(&self, k: usize) -> Vec<usize> {
         let few = (self.n / 100).max(1);
-        let cut = |k: usize, least: usize| -> usize {
-            let mut all: Vec<usize> = needs.iter().map(|n| n[k] as usize).collect();
-            all.sort_unstable();
-            all[self.n - 1 - few].max(least)
-        };
-        let (nconmax, njmax) = (cut(0, 1), cut(1, rows_always(&self.model.layout).max(1)));
-        let crowded = |w: &usize| needs[*w][0] as usize > nconmax || needs[*w][1] as usize > njmax;
-        let crowded: Vec<usize> = (0..self.n).filter(crowded).collect();
-        let resets = poisoned.iter().chain(&crowded).copied().chain(some(1)).chain(some(2)).collect();
-        Plan { poisoned, crowded, nconmax, njmax, resets }
+        (0..few).map(|i| (self.n * (2 * i + 1) / (2 * few) + 7 * k) % self.n).collect()
+    }
+
+    /// One world in a hundred poisoned; room for what all need but those that were thrown, or, where these need no more than the
+    /// rest, but the neediest one in a hundred.
+    fn plan(&self, needs: &[[f64; 2]]) -> Plan {
+        let poisoned = self.some(0);
+        let thrown = self.some(THROWN);
+        let least = [1, rows_always(&self.model.layout).max(1)];
+        let need = |k: usize, w: usize| (needs[w][k] as usize).max(least[k]);
+        let rest = |k: usize| (0..self.n).filter(|w| !thrown.contains(w)).map(|w| need(k, w)).max().unwrap_or(least[k]);
+        let over = |room: [usize; 2]| (0..self.n).filter(|&w| need(0, w) > room[0] || need(1, w) > room[1]).collect();
+        let mut room = [rest(0), rest(1)];
+        let mut crowded: Vec<usize> = over(room);
+        if crowded.is_empty() {
+            let neediest = |k: usize| {
+                let mut all: Vec<usize> = (0..self.n).map(|w| need(k, w)).collect();
+                all.sort_unstable();
+                all[self.n - 1 - (self.n / 100).max(1)]
+            };
+            room = [neediest(0), neediest(1)];
+            crowded = over(room);
+        }
+        let mut resets = [&poisoned[..], &crowded, &thrown, &self.some(1)].concat();
+        resets.sort_unstable();
+        resets.dedup();
+        Plan { poisoned, crowded, nconmax: room[0], njmax: room[1], resets }
     }
 
     /// Runs the plan; returns the worlds among the others that differ from the calm run, after which call, and how many worlds were

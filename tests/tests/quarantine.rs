@@ -181,3 +181,19 @@ fn the_history_is_what_the_steps_began_with() {
         assert!(plain.history(0).expect("none").is_empty(), "{on:?}");
     }
 }
+
+/// A look at worlds that would overflow, at all of them or at one, freezes none: the step does, and is in the history.
+#[test]
+fn a_look_freezes_nothing() {
+    let model = model("box_stack.xml");
+    for on in backends() {
+        let mut b = build(&model, on, 3, |b| b.nconmax(2).history(3));
+        b.get(Field::qacc).expect("of all");
+        b.forward(&[1], &[Field::qacc]).expect("of one");
+        assert_eq!(b.status().expect("status"), [0; 3], "{on:?}");
+        assert_eq!(b.get(Field::ncon_need).expect("kept"), [0.0; 3], "{on:?}");
+        b.step(5).expect("steps");
+        assert!(b.status().expect("status").iter().all(|&s| s & status::CONTACT_OVERFLOW != 0), "{on:?}");
+        assert_eq!(b.history(1).expect("kept").len(), 1, "{on:?}");
+    }
+}

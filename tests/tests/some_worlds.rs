@@ -90,6 +90,8 @@ fn forward_of_some_worlds_is_theirs_alone() {
                 }
             }
         }
+        b.get(Field::xpos).expect("of all worlds");
+        assert_eq!(bits(&mut b), before, "{on:?}: a look at all changes nothing either");
         let world = b.world(5).expect("a world");
         let xpos = b.forward(&[5], &[Field::xpos]).expect("xpos").remove(0);
         assert_eq!(world.xpos, xpos, "{on:?}");

@@ -28,7 +28,41 @@ impl GpuBatch {
         Ok(out)
     }
 
-    /// The same of one world, everything in it.
+    /// Runs calls once on all worlds in place, lets `read` take what they computed, and puts back what is kept of the worlds: counts,
+    /// flags, status. The calls must not write the state.
+    pub fn look<R, E: From<GpuError>>(
+        &mut self,
+        calls: &[Call],
+        read: impl FnOnce(&Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let words = self.layout.words(Binding::Status);
+        let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        while let Some(slice) = self.slices.get(self.saved.len()) {
+            self.saved.push(self.gpu.buffer("status aside", words * slice.padded, usage)?);
+        }
+        self.save_status(true)?;
+        self.submit(calls, 1)?;
+        let result = read(self);
+        self.save_status(false)?;
+        result
+    }
+
+    /// Copies the buffers `status` to where they are saved, or back.
+    fn save_status(&self, save: bool) -> Result<(), GpuError> {
+        let command = self.gpu.scoped("status aside", || {
+            let mut encoder = self.gpu.inner.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            for (slice, saved) in self.slices.iter().zip(&self.saved) {
+                let status = slice.buffer(Binding::Status);
+                let (from, to) = if save { (status, saved) } else { (saved, status) };
+                encoder.copy_buffer_to_buffer(from, 0, to, 0, None);
+            }
+            encoder.finish()
+        })?;
+        self.gpu.inner.queue.submit([command]);
+        Ok(())
+    }
+
+    /// What [`GpuBatch::aside`] does with one world, and everything in it.
     pub fn world_aside(&mut self, calls: &[Call], world: usize) -> Result<Data<f32>, GpuError> {
         let mut d = Data::new(&self.model.size, &0.0);
         self.each_aside(calls, &[world], |batch, slice, _| batch.read_first(slice, &mut d))?;

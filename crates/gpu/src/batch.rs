@@ -35,6 +35,8 @@ pub struct GpuBatch {
     pub(crate) fields: crate::fields::FieldCopier,
     /// copies of some worlds: see `aside`
     pub(crate) aside: Option<Slice>,
+    /// the buffers `status` of the slices while a look runs: see `aside`
+    pub(crate) saved: Vec<wgpu::Buffer>,
     pub(crate) shared: [wgpu::Buffer; 2],
     pub(crate) history: Option<crate::history::History>,
     module: LayoutModule,
@@ -85,6 +87,7 @@ impl GpuBatch {
             layout,
             slices,
             aside: None,
+            saved: Vec::new(),
             history: None,
             shared,
             pipelines: HashMap::new(),

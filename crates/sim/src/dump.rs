@@ -1,6 +1,7 @@
 //! A world in one file: its model, its last states and controls, and why it stopped. An npz archive that numpy opens.
 
 use crate::batch::{Batch, Inner};
+use crate::sound::sound;
 use crate::{Error, Record};
 use kiloworld_layout::{Field, Kind, Model, Opt, Sizes, Slice, SliceMut};
 use kiloworld_model::Kind as Named;
@@ -355,6 +356,7 @@ fn model(about: &About, arrays: &Arrays) -> Result<Model<f64>, Fault> {
             return Err(Fault::Content(format!("{} has {got} numbers, expected {need}", info.name)));
         }
     }
+    sound(&m).map_err(Fault::Content)?;
     Ok(m)
 }
 

@@ -136,45 +136,26 @@ impl GpuWorlds {
         Ok(self.batch.history(w)?.iter().map(record).collect())
     }
 
-    /// The fields of the given worlds, (ids.len(), n) each: the kept ones as they are, computed ones after a forward pass. Some
-    /// worlds are computed aside, on copies, and the batch stays as it is; all of them in place.
+    /// The fields of the given worlds, (ids.len(), n) each: the kept ones as they are, computed ones after a forward pass, of some
+    /// worlds on copies of them. What is kept of the worlds stays as it is.
     pub(crate) fn forward(&mut self, calls: &[Call], ids: &[usize], fields: &[Field]) -> Result<Vec<Vec<f64>>, Error> {
         let kept = |f: &Field| f.info().buffer == Buffer::State || f.info().is_model() || COUNTERS.contains(f);
         let all = ids.len() == self.batch.nworld() && ids.iter().enumerate().all(|(k, &id)| k == id);
+        let some = (!all).then_some(ids);
         let computed: Vec<Field> = fields.iter().copied().filter(|f| !kept(f)).collect();
-        let mut aside = Vec::new();
-        if !computed.is_empty() && all {
-            self.batch.submit(calls, 1)?;
-        } else if !computed.is_empty() {
-            aside = self.batch.aside(calls, ids, &computed)?;
+        let mut found: std::vec::IntoIter<Vec<f64>> = if computed.is_empty() {
+            Vec::new()
+        } else if all {
+            self.batch
+                .look(calls, |batch| computed.iter().map(|&f| read(batch, f, None)).collect::<Result<_, Error>>())?
+        } else {
+            let words = self.batch.aside(calls, ids, &computed)?;
+            computed.iter().zip(&words).map(|(&f, words)| values(f, words)).collect()
         }
-        let mut out = Vec::with_capacity(fields.len());
-        for field in fields {
-            out.push(match computed.iter().position(|f| f == field) {
-                Some(k) if !all => values(*field, &aside[k]),
-                _ => self.read(*field, (!all).then_some(ids))?,
-            });
-        }
-        Ok(out)
-    }
-
-    fn read(&self, field: Field, ids: Option<&[usize]>) -> Result<Vec<f64>, Error> {
-        if field.info().kind == Kind::I {
-            let words = match ids {
-                None => self.batch.download_int(field)?,
-                Some(ids) => self.batch.download_int_rows(field, ids)?,
-            };
-            return Ok(words.into_iter().map(f64::from).collect());
-        }
-        let real = |f| match ids {
-            None => self.batch.download(f),
-            Some(ids) => self.batch.download_rows(f, ids),
-        };
-        let mut values: Vec<f64> = real(field)?.into_iter().map(f64::from).collect();
-        if field == Field::qpos {
-            values.iter_mut().zip(real(Field::qpos_lo)?).for_each(|(x, lo)| *x += f64::from(lo));
-        }
-        Ok(values)
+        .into_iter();
+        let take =
+            |&f: &Field| if kept(&f) { read(&self.batch, f, some) } else { Ok(found.next().unwrap_or_default()) };
+        fields.iter().map(take).collect()
     }
 
     /// Everything of one world as the last call left it.
@@ -199,6 +180,26 @@ impl GpuWorlds {
         result?;
         Ok(self.batch.timings().take().into_iter().map(|(stage, seconds, _)| (stage, seconds / n as f64)).collect())
     }
+}
+
+/// A field of all worlds or of some, as it is on the device.
+fn read(batch: &GpuBatch, field: Field, ids: Option<&[usize]>) -> Result<Vec<f64>, Error> {
+    if field.info().kind == Kind::I {
+        let words = match ids {
+            None => batch.download_int(field)?,
+            Some(ids) => batch.download_int_rows(field, ids)?,
+        };
+        return Ok(words.into_iter().map(f64::from).collect());
+    }
+    let real = |f| match ids {
+        None => batch.download(f),
+        Some(ids) => batch.download_rows(f, ids),
+    };
+    let mut values: Vec<f64> = real(field)?.into_iter().map(f64::from).collect();
+    if field == Field::qpos {
+        values.iter_mut().zip(real(Field::qpos_lo)?).for_each(|(x, lo)| *x += f64::from(lo));
+    }
+    Ok(values)
 }
 
 /// Words of a field as numbers.

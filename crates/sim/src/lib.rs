@@ -30,6 +30,7 @@ pub mod rng;
 mod routes;
 mod row;
 pub mod sizing;
+mod sound;
 pub mod step;
 mod targets;
 mod welds;
