@@ -144,6 +144,12 @@ fn a_connect_is_captured_where_its_anchor_is() {
         let data = b.get(Field::eq_data).expect("per world");
         assert_eq!(data[..60], model.layout.eq_data.iter().map(|&x| rounded(x, on)).collect::<Vec<_>>()[..], "{on:?}");
         assert_ne!(data[60 + 12 + 3..60 + 12 + 6], data[12 + 3..12 + 6], "{on:?}");
+        // a reset lets go of what was taken, however often
+        b.capture(HOOK, &[1]).expect("captured");
+        b.reset(Some(&[1]), None).expect("reset");
+        let after = b.get(Field::eq_data).expect("per world");
+        assert_eq!(after[60..120], data[..60], "{on:?}");
+        assert_eq!(after[120..], data[120..], "{on:?}: world 2 still holds");
     }
 }
 

@@ -1,5 +1,6 @@
 //! A batch: the same calls on either backend.
 
+use crate::attach::Captured;
 use crate::cpu_worlds::{Control, CpuWorlds};
 use crate::gpu_batch::GpuWorlds;
 use crate::quarantine::Quarantine;
@@ -22,6 +23,7 @@ pub struct Batch {
     pub(crate) inner: Inner,
     pub(crate) per_world: Vec<Field>,
     pub(crate) quarantine: Quarantine,
+    pub(crate) captured: Captured,
     forward: Vec<Call>,
     step: Vec<Call>,
     stiff: StiffRows,
@@ -44,7 +46,18 @@ impl Batch {
         quarantine: Quarantine,
     ) -> Result<Self, Error> {
         let (forward, step) = (step::forward(&m.opt), step::step(&m.opt));
-        let mut batch = Self { m, nworld, inner, per_world, quarantine, forward, step, stiff, control_period };
+        let mut batch = Self {
+            m,
+            nworld,
+            inner,
+            per_world,
+            quarantine,
+            captured: Captured::default(),
+            forward,
+            step,
+            stiff,
+            control_period,
+        };
         batch.reset(None, None)?;
         Ok(batch)
     }
@@ -153,7 +166,7 @@ impl Batch {
         reset_world(m, keyframe, |f, v| fields.push((f, v.to_vec())));
         fields.into_iter().try_for_each(|(field, row)| self.put(field, &ids, &row))?;
         self.quarantine.started(&ids, keyframe);
-        Ok(())
+        self.uncapture(&ids)
     }
 
     /// Gives some worlds the same row.
@@ -270,6 +283,7 @@ impl Batch {
         match field {
             Field::opt_timestep => values.iter().try_for_each(|&h| crate::builder::positive(h).map(drop))?,
             Field::eq_solref => self.stiff.release(ids),
+            Field::eq_data => drop(self.captured.forget(ids)),
             _ => {}
         }
         self.put_model(field, ids, values)?;
@@ -282,7 +296,7 @@ impl Batch {
         Ok(())
     }
 
-    fn put_model(&mut self, field: Field, ids: &[usize], values: &[f64]) -> Result<(), Error> {
+    pub(crate) fn put_model(&mut self, field: Field, ids: &[usize], values: &[f64]) -> Result<(), Error> {
         match &mut self.inner {
             Inner::Cpu(c) => c.set_model(field, ids, values),
             Inner::Gpu(g) => g.set_rows(field, ids, values)?,
