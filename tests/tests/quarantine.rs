@@ -73,6 +73,8 @@ fn each_policy_handles_the_worlds_that_fail_and_no_other() {
         assert_eq!(others(&world), others(&calm.1), "{on:?}: frozen beside them");
         assert_eq!(log.iter().map(|f| f.world).collect::<Vec<_>>(), [POISONED, FLAT], "{on:?}: {log:?}");
         assert_eq!([log[0].reason, log[1].reason], [status::BAD_CTRL, status::CONTACT_OVERFLOW], "{on:?}");
+        assert_eq!((log[0].step, log[1].step), (4, 0), "{on:?}: {log:?}");
+        assert!(log[0].words.ends_with("is not finite (qfrc_applied)"), "{on:?}: {log:?}");
         assert!(log[1].ncon_need > 2 && log[1].words.contains("nconmax is 2"), "{on:?}: {log:?}");
         assert!((log[0].time - 4.0 * model.layout.opt_timestep[0]).abs() < 1e-6, "{on:?}: {log:?}");
         assert_eq!(status.iter().filter(|&&s| s & status::FROZEN != 0).count(), 2, "{on:?}");
@@ -92,7 +94,8 @@ fn each_policy_handles_the_worlds_that_fail_and_no_other() {
         assert!(matches!(&error, Error::Failed(f) if f.len() == 1 && f[0].world == FLAT), "{on:?}: {error}");
         let text = error.to_string();
         assert!(
-            text.starts_with("1 world failed: world 7 at 0.000000 s: ") && text.contains("; to go on, give nconmax"),
+            text.starts_with("1 world failed: world 7 at 0.000000 s, step 0: ")
+                && text.contains("; to go on, give nconmax"),
             "{text}"
         );
         let time = b.get(Field::time).expect("time");

@@ -112,8 +112,7 @@ impl Batch {
 
     fn capturable(&self, e: usize) -> Result<(), Error> {
         let m = &self.m;
-        let name =
-            self.quarantine.names.of(Kind::Equality).name(e).map_or_else(|| e.to_string(), |n| format!("{e} (`{n}`)"));
+        let name = self.names().of(Kind::Equality).name(e).map_or_else(|| e.to_string(), |n| format!("{e} (`{n}`)"));
         let refuse = |what: &'static str, remedy| Err(Error::Capture { name: name.clone(), what, remedy });
         if !matches!(m.eq_type[e], eq::CONNECT | eq::WELD) {
             return refuse("ties joints or tendons, which have no pose", "capture a weld or a connect");

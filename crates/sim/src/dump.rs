@@ -78,8 +78,12 @@ pub struct About {
     pub nworld: usize,
     /// bits of the status when it failed, 0: it did not
     pub reason: i32,
+    /// bits of the arrays whose numbers froze it
+    pub bad: i32,
     /// the reason in words
     pub words: String,
+    /// steps since reset that it finished
+    pub step: usize,
     /// simulation time of the last good state [s]
     pub time: f64,
     /// fields of the model that the batch has world by world; the values are this world's
@@ -144,9 +148,11 @@ impl Batch {
                 v.copy_from_slice(&row);
             }
         }
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let nstep = self.forward(&[world], &[Field::nstep])?.concat().first().map_or(0, |&n| n as usize);
         let size = &model.size;
         let names = |kind: Named| {
-            let table = self.quarantine.names.of(kind);
+            let table = self.names().of(kind);
             let each = (0..table.len()).map(|i| table.name(i).map(str::to_owned)).collect();
             (kind.word().to_owned(), each)
         };
@@ -159,6 +165,8 @@ impl Batch {
             world,
             nworld: self.nworld,
             reason: failure.as_ref().map_or(0, |f| f.reason),
+            bad: failure.as_ref().map_or(0, |f| f.bad),
+            step: failure.as_ref().map_or(nstep, |f| f.step),
             words: failure.as_ref().map_or_else(|| "it has not failed".to_owned(), |f| f.words.clone()),
             time: failure.as_ref().map_or_else(|| last.time(), |f| f.time),
             per_world: self.per_world.iter().map(|f| f.name().to_owned()).collect(),

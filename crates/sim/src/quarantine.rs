@@ -1,9 +1,9 @@
 //! What becomes of a world that cannot go on: frozen at its last good state, put back to its start, or an error; and the log.
 
 use crate::batch::Batch;
-use crate::{BatchBuilder, Error};
+use crate::{BatchBuilder, Error, bad_arrays};
 use kiloworld_layout::Field;
-use kiloworld_layout::consts::status;
+use kiloworld_layout::consts::{MAXVAL, status};
 use kiloworld_model::Names;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -30,6 +30,10 @@ pub struct Failure {
     pub reason: i32,
     /// the reason in words
     pub words: String,
+    /// bits of [`bad`](kiloworld_layout::consts::bad): the arrays whose numbers froze it
+    pub bad: i32,
+    /// steps since reset that it finished
+    pub step: usize,
     /// simulation time of its last good state [s]
     pub time: f64,
     /// contacts that it had at most, of any step since reset: what `nconmax` would have to be
@@ -40,7 +44,7 @@ pub struct Failure {
 
 impl core::fmt::Display for Failure {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "world {} at {:.6} s: {}", self.world, self.time, self.words)
+        write!(f, "world {} at {:.6} s, step {}: {}", self.world, self.time, self.step, self.words)
     }
 }
 
@@ -88,7 +92,9 @@ impl BatchBuilder<'_> {
 }
 
 /// The bits of a status in words.
-pub(crate) fn words(reason: i32, need: [usize; 2], have: [usize; 2]) -> String {
+pub(crate) fn words(reason: i32, bad: i32, need: [usize; 2], have: [usize; 2]) -> String {
+    let arrays = bad_arrays(bad).join(", ");
+    let of = if arrays.is_empty() { arrays } else { format!(" ({arrays})") };
     let mut parts = Vec::new();
     if reason & status::CONTACT_OVERFLOW != 0 {
         parts.push(format!("{} contacts, nconmax is {}", need[0], have[0]));
@@ -97,13 +103,16 @@ pub(crate) fn words(reason: i32, need: [usize; 2], have: [usize; 2]) -> String {
         parts.push(format!("{} constraint rows, njmax is {}", need[1], have[1]));
     }
     if reason & status::NONFINITE != 0 {
-        parts.push("the next state would not be finite".to_owned());
+        parts.push(format!("the next state would not be finite{of}"));
     }
     if reason & status::DIVERGED != 0 {
         parts.push("the next state would have been beyond 1e10".to_owned());
     }
+    if reason & status::DIVERGED != 0 {
+        parts.push(format!("the next state would be beyond {MAXVAL:e}{of}"));
+    }
     if reason & status::BAD_CTRL != 0 {
-        parts.push("a control or an applied force is not finite".to_owned());
+        parts.push(format!("a control or an applied force is not finite{of}"));
     }
     parts.join("; ")
 }
@@ -170,13 +179,15 @@ impl Batch {
     }
 
     fn describe_failures(&mut self, worlds: &[usize], status: &[i32]) -> Result<Vec<Failure>, Error> {
-        let v = self.forward(worlds, &[Field::time, Field::ncon_need, Field::nefc_need])?;
+        let fields = [Field::time, Field::ncon_need, Field::nefc_need, Field::bad_fields, Field::nstep];
+        let v = self.forward(worlds, &fields)?;
         let have = [self.m.size.nconmax, self.m.size.njmax];
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
         let failure = |(k, &world): (usize, &usize)| {
             let (reason, need) = (status[world] & status::FROZEN, [v[1][k] as usize, v[2][k] as usize]);
-            let words = words(reason, need, have);
-            Failure { world, reason, words, time: v[0][k], ncon_need: need[0], nefc_need: need[1] }
+            let (bad, step) = (v[3][k] as i32, v[4][k] as usize);
+            let words = words(reason, bad, need, have);
+            Failure { world, reason, words, bad, step, time: v[0][k], ncon_need: need[0], nefc_need: need[1] }
         };
         Ok(worlds.iter().enumerate().map(failure).collect())
     }

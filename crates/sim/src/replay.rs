@@ -158,7 +158,8 @@ impl Runner<'_> {
         let bits = after.status[0] & status::FROZEN;
         let count = |n: &[i32]| n.first().map_or(0, |&n| usize::try_from(n).unwrap_or(0));
         let need = [count(&after.ncon_need), count(&after.nefc_need)];
-        let words = quarantine::words(bits, need, [self.m.size.nconmax, self.m.size.njmax]);
+        let bad = after.bad_fields.first().copied().unwrap_or(0);
+        let words = quarantine::words(bits, bad, need, [self.m.size.nconmax, self.m.size.njmax]);
         let time = d.time[0];
         let mut found = None;
         if bits & (status::CONTACT_OVERFLOW | status::ROW_OVERFLOW) == 0 {
