@@ -105,6 +105,9 @@ pub(crate) struct Drift {
     pub(crate) settle: usize,
     pub(crate) samples: usize,
     pub(crate) every: usize,
+    /// `settle` and `samples` on software devices
+    #[serde(default)]
+    pub(crate) few: Option<[usize; 2]>,
     /// first and last value of the variable `i`
     pub(crate) items: [usize; 2],
     /// the coordinates of item `i`
