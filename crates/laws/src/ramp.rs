@@ -26,7 +26,9 @@ impl Run<'_> {
         let mut worst = vec![vec![0.0; self.law.check.len()]; n];
         for k in 0..steps {
             self.batch.step_with(1, &|w, _, ctrl| ramps[w].ctrl(w, k, ctrl))?;
-            for (now, worst) in self.sample()?.0.iter().zip(&mut worst) {
+            // a world whose ramp is over waits for the others
+            let going = ramps.iter().map(|r| k < r.steps());
+            for ((now, worst), _) in self.sample()?.0.iter().zip(&mut worst).zip(going).filter(|(_, going)| *going) {
                 now.iter().zip(worst).for_each(|(&x, worst)| *worst = most(*worst, x));
             }
         }
