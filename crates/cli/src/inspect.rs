@@ -7,9 +7,12 @@ use kiloworld_layout::{Field, Sizes, Slice};
 use kiloworld_model::{Kind, Model};
 use kiloworld_sim::{RowRule, equalities};
 use serde_json::{Map, Value, json};
+use std::time::Instant;
 
 pub(crate) fn run(args: &Inspect, json: bool) -> Result<Outcome> {
+    let start = Instant::now();
     let model = load(&args.model)?;
+    let seconds = start.elapsed().as_secs_f64();
     if !args.field.is_empty() {
         return fields(&model, &args.field, json);
     }
@@ -24,11 +27,11 @@ pub(crate) fn run(args: &Inspect, json: bool) -> Result<Outcome> {
     if json {
         println!(
             "{}",
-            json!({ "model": args.model, "sizes": sizes, "names": names(&model), "unsupported": unsupported, "warnings": warnings })
+            json!({ "model": args.model, "seconds": seconds, "sizes": sizes, "names": names(&model), "unsupported": unsupported, "warnings": warnings })
         );
         return Ok(Outcome::Ok);
     }
-    println!("{}", args.model.display());
+    println!("{}: read and compiled in {:.1} ms", args.model.display(), 1e3 * seconds);
     let line: Vec<String> = sizes.iter().map(|(name, n)| format!("{name} {n}")).collect();
     for part in line.chunks(8) {
         println!("  {}", part.join("  "));

@@ -384,6 +384,7 @@ fn every_model_of_the_corpus_can_be_inspected() {
         let nbody = v["sizes"]["nbody"].as_u64().expect("a size") as usize;
         assert_eq!(v["names"]["body"].as_array().map(Vec::len), Some(nbody), "{name}");
         assert_eq!(v["names"]["body"][0], "world", "{name}");
+        assert!(v["seconds"].as_f64().expect("a time") > 0.0, "{name}");
         let out = kiloworld(&["inspect", &path]);
         let shown = text(&out.stdout);
         assert_eq!(out.status.code(), Some(0), "{name}: {}", text(&out.stderr));
