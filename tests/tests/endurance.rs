@@ -238,14 +238,14 @@ fn all_models_on_the_cpu_in_f32_lanes() {
     endure(models(), CPU32, WORLDS, world_steps());
 }
 
-/// Few worlds: on a software device a world-step costs a hundred times more.
+/// Few models: on a software device a world-step costs a hundred times more.
 #[test]
 fn two_models_on_the_gpu() {
     if adapter::gpu().is_none() {
         return;
     }
     let models = models().into_iter().filter(|(name, _)| ["incline", "box_stack"].contains(&&name[..])).collect();
-    endure(models, On(Backend::Gpu, Precision::F32, None), 100, (world_steps() / 5).max(4_000));
+    endure(models, On(Backend::Gpu, Precision::F32, None), WORLDS, (world_steps() / 5).max(8_000));
 }
 
 /// Control: one ulp in one other world is found, in that world alone.
