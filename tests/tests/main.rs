@@ -15,6 +15,7 @@ mod endurance;
 mod fuse;
 mod fuzz;
 mod health;
+mod errors;
 mod lanes;
 mod laws;
 mod layout;

@@ -163,8 +163,8 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "range",
-        r#"<worldbody><body><geom size="1"/><joint name="j" range="20 -20" actuatorfrcrange="1 -1"/></body></worldbody>
-      <actuator><motor joint="j" ctrlrange="1 -1"/></actuator>"#,
+        r#"<worldbody><body><geom size="1"/><joint name="j" limited="true" range="20 -20" actuatorfrclimited="true" actuatorfrcrange="1 -1"/></body></worldbody>
+      <actuator><motor joint="j" ctrllimited="true" ctrlrange="1 -1"/></actuator>"#,
     ),
     (
         "range_without_limited",

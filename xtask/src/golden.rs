@@ -33,6 +33,8 @@ pub(crate) fn run(check: bool) -> Result<()> {
         }
         setup::run(command.arg(&dir).args(models(extension)?))?;
     }
+    let errors = crate::root().join("tests/mjcf/errors.txt");
+    setup::run(Command::new(&python).arg(dir.join("errors.py")).args(check.then_some("--check")).arg(errors))?;
     if check {
         return Ok(());
     }
@@ -57,6 +59,23 @@ pub(crate) fn random() -> Result<()> {
 
 /// Number of random models, of which MuJoCo takes two thirds.
 const RANDOM: &str = "600";
+
+/// Small models with attributes at their edges, and MuJoCo's answers, in `target/golden/edges.txt`.
+pub(crate) fn edges() -> Result<()> {
+    let (script, schema) =
+        (crate::root().join("tests/golden/edge_models.py"), crate::root().join("crates/mjcf/src/schema.txt"));
+    let (out, stamp) =
+        (crate::root().join("target/golden/edges.txt"), crate::root().join("target/golden/edges-made-by"));
+    let source = [std::fs::read(&script)?, std::fs::read(&schema)?].concat();
+    if std::fs::read(&stamp).ok() == Some(source.clone()) {
+        return Ok(());
+    }
+    println!("xtask: making models at their edges in target/golden/edges.txt");
+    std::fs::create_dir_all(crate::root().join("target/golden"))?;
+    setup::run(Command::new(setup::python()?).arg(&script).arg(&schema).arg(&out))?;
+    std::fs::write(stamp, source)?;
+    Ok(())
+}
 
 /// Goldens of corpus models, which are not the project's to commit: made in `target/golden` where the corpus and MuJoCo
 /// can be had.

@@ -8,11 +8,12 @@ use std::process::Command;
 pub(crate) fn run(args: Vec<OsString>) -> Result<()> {
     setup::vulkan()?;
     let strict = std::env::var_os("CI").is_some();
-    let makers: [(&str, fn() -> Result<()>); 4] = [
+    let makers: [(&str, fn() -> Result<()>); 5] = [
         ("GOLDENS OF THE CORPUS", golden::corpus),
         ("COMPILED FIELDS OF THE CORPUS", golden::compiled),
         ("GOLDENS OF MODELS", golden::own),
         ("RANDOM MODELS", golden::random),
+        ("MODELS AT THEIR EDGES", golden::edges),
     ];
     for (what, make) in makers {
         if let Err(error) = make() {

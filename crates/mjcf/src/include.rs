@@ -75,6 +75,11 @@ fn load(
         let kind = ErrorKind::UnknownAttribute { attribute: attr.name.clone(), element: "include".into() };
         cx.error(attr.name_span, kind, Some("<include> takes `file` only".into()));
     }
+    if let Some(child) = node.children.first() {
+        let kind = ErrorKind::Misplaced("<include> holds no elements".into());
+        cx.error(child.span, kind, Some("put them beside it".into()));
+        return None;
+    }
     let Some(Attr { value, span, .. }) = node.attr("file").filter(|a| !a.value.is_empty()) else {
         let kind = ErrorKind::MissingAttribute { attribute: "file".into(), element: "include".into() };
         cx.error(node.span, kind, Some("name the file: <include file=\"part.xml\"/>".into()));

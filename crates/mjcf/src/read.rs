@@ -69,8 +69,8 @@ impl Cx<'_> {
     /// A required attribute; its absence is an error.
     pub(crate) fn required(&mut self, node: &Node, name: &str) -> String {
         match node.text(name) {
-            Some(text) => text.to_owned(),
-            None => {
+            Some(text) if !text.trim().is_empty() => text.to_owned(),
+            _ => {
                 let kind = ErrorKind::MissingAttribute { attribute: name.to_owned(), element: node.tag.clone() };
                 self.error(node.span, kind, Some(format!("add {name}=\"…\"")));
                 String::new()
@@ -78,9 +78,20 @@ impl Cx<'_> {
         }
     }
 
+    /// Two attributes that go together.
+    pub(crate) fn together(&mut self, node: &Node, first: &str, second: &str) {
+        for (there, missing) in [(first, second), (second, first)] {
+            if node.attr(there).is_some() && node.text(missing).is_none() {
+                let kind = ErrorKind::MissingAttribute { attribute: missing.to_owned(), element: node.tag.clone() };
+                let span = node.attr(there).map_or(node.span, |a| a.span);
+                self.error(span, kind, Some(format!("`{first}` and `{second}` go together")));
+            }
+        }
+    }
+
     /// Two attributes of which only one may be there.
     pub(crate) fn exclusive(&mut self, node: &Node, first: &str, second: &str) {
-        if let (Some(_), Some(_), Some(at)) = (node.text(first), node.text(second), node.attr(second)) {
+        if let (Some(_), Some(at)) = (node.attr(first), node.attr(second)) {
             let (first, second) = (first.to_owned(), second.to_owned());
             let remedy = Some("keep one of them".into());
             self.error(at.span, ErrorKind::Conflict { first, second, element: node.tag.clone() }, remedy);
@@ -100,6 +111,8 @@ pub(crate) struct Reader<'c, 'l> {
     contents: HashMap<PathBuf, Content>,
     /// elements of the tree and copies of others, larger ones counted more than once
     made: usize,
+    /// numbers in `size`
+    most_user: HashMap<String, i32>,
 }
 
 impl Reader<'_, '_> {
@@ -159,7 +172,7 @@ fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
         return Spec::default();
     }
     let (classes, names) = (Classes::new(), Names::default());
-    let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes, contents: HashMap::new(), made: 0 };
+    let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes, contents: HashMap::new(), made: 0, most_user: HashMap::new() };
     reader.read(&root);
     reader.spec
 }

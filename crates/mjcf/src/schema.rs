@@ -2,7 +2,8 @@
 //!
 //! The table is `schema.txt`: a line an element, indented below the element around it; then how often it may be there
 //! (`?` once, `*` any number, `R` nested, `!` the root), then its attributes. An attribute alone is text; `r3` is three
-//! numbers, `r1-3` one to three, `r1-*` any number, `i` whole numbers, and words are those that the attribute takes.
+//! numbers, `r1-3` one to three, `r1-*` any number, `i` whole numbers, `I` those of which some must be there, and words
+//! are those that the attribute takes.
 //! Names are those that MuJoCo 4.0.0 prints (`mj_printSchema`), kinds and counts were found by trying them on it.
 
 use std::sync::OnceLock;
@@ -21,6 +22,8 @@ pub(crate) enum Kind {
     Numbers {
         /// whole numbers
         whole: bool,
+        /// no number at all is too few
+        some: bool,
         /// fewest
         min: usize,
         /// most
@@ -78,12 +81,12 @@ impl Schema {
 
     fn kind(text: &'static str) -> Kind {
         let (head, tail) = text.split_at(1);
-        if !matches!(head, "r" | "i") || !tail.starts_with(|c: char| c.is_ascii_digit()) {
+        if !matches!(head, "r" | "i" | "I") || !tail.starts_with(|c: char| c.is_ascii_digit()) {
             return Kind::Words(text.split('|').collect());
         }
         let (min, max) = tail.split_once('-').unwrap_or((tail, tail));
         let max = if max == "*" { usize::MAX } else { max.parse().unwrap_or(usize::MAX) };
-        Kind::Numbers { whole: head == "i", min: min.parse().unwrap_or(0), max }
+        Kind::Numbers { whole: head != "r", some: head == "I", min: min.parse().unwrap_or(0), max }
     }
 
     /// Bodies hold bodies, frames and replicas; those hold what bodies hold; default classes hold default classes.
@@ -190,7 +193,7 @@ fn check_value(cx: &mut Cx<'_>, name: &str, kind: &Kind, value: &str, span: Span
                 cx.error(span, kind, Some(remedy));
             }
         }
-        Kind::Numbers { whole, min, max } => {
+        Kind::Numbers { whole, some, min, max } => {
             let mut found = 0;
             let mut commas = false;
             for (word, at) in words(value, span) {
@@ -216,7 +219,7 @@ fn check_value(cx: &mut Cx<'_>, name: &str, kind: &Kind, value: &str, span: Span
                     cx.error(at, kind, Some(remedy.into()));
                 }
             }
-            if !commas && found != 0 && (found < *min || found > *max) {
+            if !commas && (found != 0 || *some) && (found < *min || found > *max) {
                 let expected = match (*min, *max) {
                     (min, max) if min == max => format!("{min}"),
                     (min, usize::MAX) => format!("at least {min}"),
@@ -240,9 +243,10 @@ fn words(value: &str, span: Span) -> impl Iterator<Item = (&str, Span)> {
     })
 }
 
-/// A finite number.
+/// A finite number; whole ones may be hexadecimal.
 pub(crate) fn number(word: &str) -> Option<f64> {
-    word.parse::<f64>().ok().filter(|x| x.is_finite())
+    let hexadecimal = || u32::from_str_radix(word.strip_prefix("0x")?, 16).ok().map(f64::from);
+    word.parse::<f64>().ok().or_else(hexadecimal).filter(|x| x.is_finite())
 }
 
 /// "did you mean …?", where one of the names is similar.
@@ -311,7 +315,7 @@ mod tests {
         }
         let geom = schema.elements.iter().filter(|e| e.tag == "geom").max_by_key(|e| e.attrs.len()).unwrap();
         let size = geom.attrs.iter().find(|(n, _)| *n == "size").unwrap();
-        assert!(matches!(size.1, Kind::Numbers { whole: false, min: 1, max: 3 }));
+        assert!(matches!(size.1, Kind::Numbers { whole: false, min: 1, max: 3, .. }));
     }
 
     #[test]

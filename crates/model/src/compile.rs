@@ -106,6 +106,13 @@ fn compile_all(spec: &Spec) -> Result<Model, Errors> {
     })
 }
 
+/// Reports a history that is longer than MuJoCo allows.
+fn history(c: &mut Compiler<'_>, at: &At, samples: i32) {
+    if samples > 1 << 24 {
+        c.error(at.attr("nsample"), format!("a history has at most 2^24 samples, not {samples}"), "write fewer");
+    }
+}
+
 /// The model as far as it is compiled, and what the passes tell each other.
 struct Compiler<'a> {
     spec: &'a Spec,
@@ -198,6 +205,12 @@ impl<'a> Compiler<'a> {
         self.warnings.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
     }
 
+    /// Notes something that is accepted but probably not meant.
+    fn doubt(&mut self, span: Span, text: String, remedy: &str) {
+        let kind = ErrorKind::BadValue(text);
+        self.warnings.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
+    }
+
     /// The element that an attribute names, or an error.
     fn find(&mut self, kind: Kind, name: &str, at: &At, attr: &str) -> Option<usize> {
         let found = self.names.of(kind).id(name);
@@ -268,7 +281,7 @@ impl<'a> Compiler<'a> {
         if switch == Tri::False {
             return false;
         }
-        if low > high || (low == high && switch == Tri::True) {
+        if low >= high && switch == Tri::True {
             let (span, text) = if at.has(name) {
                 (at.attr(name), format!("`{name}` must grow: {low} is not less than {high}"))
             } else {
@@ -279,6 +292,10 @@ impl<'a> Compiler<'a> {
         }
         if switch == Tri::True {
             return true;
+        }
+        if low > high {
+            let text = format!("`{name}` limits nothing: {low} is not less than {high}");
+            self.doubt(at.attr(name), text, &format!("write {name}=\"SMALLER LARGER\""));
         }
         if low < high && !self.spec.compiler.autolimits {
             let text = format!("`{name}` without `{attr}` does not say whether it limits: compiler/autolimits is off");

@@ -65,7 +65,7 @@ impl Reader<'_, '_> {
     pub(super) fn actuator_default(&mut self, node: &Node, class: &mut Class) {
         let base = class.actuator.clone();
         let from = self.source(&base, class.parent, &node.tag);
-        let mut actuator = Self::actuator_attrs(node, &base.actuator);
+        let mut actuator = self.actuator_attrs(node, &base.actuator);
         actuator.kind = self.kind(node, &from, base.raw);
         let raw = raw(&actuator.kind, base.raw);
         let foreign = match &actuator.kind {
@@ -98,10 +98,15 @@ impl Reader<'_, '_> {
         let class = self.class_outside(node);
         let Class { actuator: base, parent, .. } = self.classes.get(class).clone();
         let from = self.source(&base, parent, &node.tag);
-        let mut actuator = Self::actuator_attrs(node, &base.actuator);
+        let mut actuator = self.actuator_attrs(node, &base.actuator);
+        self.check_user(node, "nuser_actuator");
         actuator.name = node.owned("name");
         self.settle(node, &mut actuator.ctrllimited, actuator.ctrlrange);
         self.settle(node, &mut actuator.forcelimited, actuator.forcerange);
+        if node.tag == "intvelocity" {
+            // as in MuJoCo, which decides by the range alone
+            actuator.actlimited = Tri::Auto;
+        }
         self.settle(node, &mut actuator.actlimited, actuator.actrange);
         self.define("actuator", actuator.name.as_deref(), node);
         actuator.kind = self.kind(node, &from, base.raw);
@@ -118,9 +123,6 @@ impl Reader<'_, '_> {
         }
         if matches!(actuator.kind, ActuatorKind::Shortcut { tag: "adhesion" | "damper", .. }) {
             actuator.ctrllimited = Tri::True;
-            if actuator.ctrlrange[0] < 0.0 {
-                self.negative(node, "ctrlrange");
-            }
         }
         if let ActuatorKind::Other(tag) = &actuator.kind {
             self.unsupported(format!("actuator/{tag}"), node);
@@ -133,11 +135,11 @@ impl Reader<'_, '_> {
     /// What the actuator acts on.
     fn transmission(&mut self, node: &Node) -> Transmission {
         let targets = ["joint", "jointinparent", "tendon", "site", "body", "cranksite"];
-        let named: Vec<&str> = targets.into_iter().filter(|t| node.text(t).is_some()).collect();
+        let named: Vec<&str> = targets.into_iter().filter(|t| node.attr(t).is_some()).collect();
         if let [first, second, ..] = named[..] {
             self.cx.exclusive(node, first, second);
         }
-        let Some(&target) = named.first() else {
+        let Some(&target) = named.iter().find(|t| node.text(t).is_some()) else {
             if node.tag != "plugin" {
                 self.incomplete(
                     node,
@@ -147,8 +149,12 @@ impl Reader<'_, '_> {
             }
             return Transmission::None;
         };
-        if target != "cranksite" {
-            self.cx.exclusive(node, target, "slidersite");
+        let only = [("cranklength", "cranksite"), ("slidersite", "cranksite"), ("refsite", "site")];
+        for (attr, with) in only.into_iter().filter(|&(_, with)| with != target) {
+            if let Some(a) = node.attr(attr) {
+                let kind = ErrorKind::BadValue(format!("`{attr}` makes sense with `{with}` only"));
+                self.cx.error(a.span, kind, Some("remove it".into()));
+            }
         }
         let name = node.owned(target).unwrap_or_default();
         match target {
@@ -162,7 +168,7 @@ impl Reader<'_, '_> {
     }
 
     /// The attributes that all actuators share, over those of a class.
-    fn actuator_attrs(node: &Node, base: &Actuator) -> Actuator {
+    fn actuator_attrs(&mut self, node: &Node, base: &Actuator) -> Actuator {
         let mut a = Actuator { at: At::of(&base.at, node), ..base.clone() };
         node.set_int("group", &mut a.group);
         node.tri("ctrllimited", &mut a.ctrllimited);
@@ -174,6 +180,9 @@ impl Reader<'_, '_> {
         node.over("lengthrange", &mut a.lengthrange);
         node.over("gear", &mut a.gear);
         node.set("cranklength", &mut a.cranklength);
+        if matches!(node.tag.as_str(), "damper" | "adhesion") && a.ctrlrange.iter().any(|&x| x < 0.0) {
+            self.negative(node, "ctrlrange");
+        }
         node.over("damping", &mut a.damping);
         node.set("armature", &mut a.armature);
         if node.tag == "position" {
@@ -201,7 +210,11 @@ impl Reader<'_, '_> {
     /// The element's own parameters: `from` is where a shortcut starts, `raw` where `general` starts.
     fn kind(&mut self, node: &Node, from: &ActuatorDefault, raw: General) -> ActuatorKind {
         match node.tag.as_str() {
-            "general" => ActuatorKind::General(general(node, raw)),
+            "general" => {
+                let g = general(node, raw);
+                self.inputs(node, g);
+                ActuatorKind::General(g)
+            }
             "motor" => ActuatorKind::Motor,
             "position" => ActuatorKind::Position(self.position(node, from)),
             "velocity" => {
@@ -277,9 +290,31 @@ impl Reader<'_, '_> {
             _ => {
                 g.gainprm[0] = start.gainprm[0];
                 node.set("gain", &mut g.gainprm[0]);
+                if g.gainprm[0] < 0.0 {
+                    self.negative(node, "gain");
+                }
             }
         }
         g
+    }
+
+    /// What `input` says about the control, which the motion does not depend on.
+    fn inputs(&mut self, node: &Node, g: General) {
+        let known = ["pos", "vel", "ff", "voltage", "pressure"];
+        let words: Vec<&str> = node.text("input").unwrap_or("").split_ascii_whitespace().collect();
+        let plain = matches!(g.gaintype, GainType::Fixed | GainType::Affine);
+        let place = |w: &&str| known.iter().position(|k| k == w);
+        let sound = match words[..] {
+            [] => true,
+            [word] if plain => ["pos", "vel", "pressure"].contains(&word),
+            ["none"] => !plain,
+            _ => !plain && words.iter().all(|w| place(w).is_some()) && words.is_sorted_by(|a, b| place(a) < place(b)),
+        };
+        if !sound && !matches!(g.gaintype, GainType::So3) {
+            let kind = ErrorKind::UnknownKeyword { value: words.join(" "), attribute: "input".into() };
+            let span = node.attr("input").map_or(node.span, |a| a.span);
+            self.cx.error(span, kind, Some("write `pos`, `vel` or `pressure`, or leave it out".into()));
+        }
     }
 
     /// Reports a number that cannot be negative.
@@ -305,7 +340,8 @@ impl Reader<'_, '_> {
         }
         self.cx.exclusive(node, "kv", "dampratio");
         if node.real("inheritrange").is_some_and(|x| x > 0.0) {
-            self.cx.exclusive(node, "ctrlrange", "inheritrange");
+            let range = if node.tag == "intvelocity" { "actrange" } else { "ctrlrange" };
+            self.cx.exclusive(node, range, "inheritrange");
         }
         node.set("kp", &mut p.kp);
         if let Some(kv) = node.real("kv") {

@@ -27,16 +27,49 @@ impl Reader<'_, '_> {
             let class = self.class_outside(node);
             let file = node.owned("file");
             let name = node.owned("name").or_else(|| file.as_deref().filter(|_| kind != "material").map(stem));
+            // a sky needs no name, for nothing can refer to it
+            if name.is_none() && node.text("type") != Some("skybox") && !matches!(kind, "skin" | "model") {
+                self.cx.required(node, "name");
+            }
             self.define(kind, name.as_deref(), node);
             match kind {
                 "mesh" => self.mesh(node, name, class),
                 "hfield" => self.hfield(node, name),
                 _ => {
-                    if kind == "material" {
-                        self.refer_attr("texture", node, "texture");
+                    match kind {
+                        "material" => self.material(node, class),
+                        "texture" => self.texture_attrs(node),
+                        _ => {}
                     }
                     self.spec.assets.push(Asset { at: At::of(&At::default(), node), kind: kind.into(), name, file });
                 }
+            }
+        }
+    }
+
+    fn material(&mut self, node: &Node, class: usize) {
+        let texture = node.owned("texture").or_else(|| self.classes.get(class).texture.clone());
+        if let Some(texture) = texture {
+            self.refer("texture", &texture, node.attr("texture").map_or(node.span, |a| a.span));
+        }
+        for layer in &node.children {
+            self.cx.required(layer, "role");
+            self.cx.required(layer, "texture");
+            self.refer_attr("texture", layer, "texture");
+            if node.text("texture").is_some() {
+                let kind = ErrorKind::Misplaced("a material has either `texture` or layers".into());
+                self.cx.error(layer.span, kind, Some("write the texture as one more layer".into()));
+            }
+        }
+    }
+
+    /// What can be wrong with a texture without looking at its files.
+    pub(super) fn texture_attrs(&mut self, node: &Node) {
+        let size: f64 = node.list("gridsize").map_or(1.0, |s| s.iter().product());
+        if let Some(layout) = node.attr("gridlayout") {
+            if layout.value.len() as f64 != size {
+                let text = format!("`gridlayout` is {size} letters of .RLUDFB, as many as `gridsize` has squares");
+                self.cx.error(layout.span, ErrorKind::BadValue(text), Some("leave both out for one image".into()));
             }
         }
     }
@@ -47,6 +80,11 @@ impl Reader<'_, '_> {
         mesh.file = self.asset_file(node);
         node.over("refpos", &mut mesh.refpos);
         node.over("refquat", &mut mesh.refquat);
+        if mesh.refquat == [0.0; 4] {
+            let kind = ErrorKind::BadValue("a quaternion of length 0 is no orientation".into());
+            self.cx.error(mesh.at.attr("refquat"), kind, Some("write axes and quaternions that are not 0".into()));
+        }
+        self.cx.exclusive(node, "vertex", "builtin");
         mesh.vertex = node.list("vertex").unwrap_or_default();
         mesh.normal = node.list("normal").unwrap_or_default();
         mesh.texcoord = node.list("texcoord").unwrap_or_default();

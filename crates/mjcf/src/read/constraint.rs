@@ -136,6 +136,7 @@ impl Reader<'_, '_> {
     fn one_tendon(&mut self, node: &Node) {
         let class = self.class_outside(node);
         let mut tendon = Self::tendon_attrs(node, &self.classes.get(class).tendon);
+        self.check_user(node, "nuser_tendon");
         tendon.name = node.owned("name");
         self.settle(node, &mut tendon.limited, tendon.range);
         self.settle(node, &mut tendon.actuatorfrclimited, tendon.actuatorfrcrange);

@@ -2,6 +2,7 @@
 
 use super::Reader;
 use super::actuator::ActuatorDefault;
+use super::tree::Light;
 use crate::dom::Node;
 use crate::error::ErrorKind;
 use crate::schema::suggest;
@@ -21,6 +22,9 @@ pub(super) struct Class {
     pub(super) actuator: ActuatorDefault,
     pub(super) mesh: Mesh,
     pub(super) camera: Camera,
+    pub(super) light: Light,
+    /// the texture of a material
+    pub(super) texture: Option<String>,
 }
 
 /// All classes; the first is the one that everything inherits from.
@@ -75,6 +79,9 @@ impl Reader<'_, '_> {
                 "equality" => class.equality = Self::equality_attrs(child, &class.equality),
                 "tendon" => class.tendon = Self::tendon_attrs(child, &class.tendon),
                 "camera" => class.camera = self.camera_attrs(child, &class.camera),
+                "light" => class.light = self.light_attrs(child, &class.light),
+                "texture" => self.texture_attrs(child),
+                "material" => child.set_text("texture", &mut class.texture),
                 "mesh" => class.mesh = self.mesh_attrs(child, &class.mesh),
                 tag if super::actuator::is_actuator(tag) => self.actuator_default(child, &mut class),
                 _ => {}

@@ -159,6 +159,19 @@ impl Reader<'_, '_> {
         for (name, slot) in counts {
             *slot = node.int(name).or(*slot);
         }
+        let least = |name: &str| match name {
+            "nuserdata" => Some(0),
+            "nconmax" | "njmax" | "nstack" => Some(-1),
+            _ => name.starts_with("nuser_").then_some(-1),
+        };
+        for a in &node.attrs {
+            let (Some(n), Some(least)) = (node.int(&a.name), least(&a.name)) else { continue };
+            if n < least {
+                let kind = ErrorKind::BadValue(format!("`{}` cannot be less than {least}", a.name));
+                self.cx.error(a.span, kind, Some("leave it out: it follows from the model".into()));
+            }
+            self.most_user.insert(a.name.clone(), n);
+        }
         for old in ["njmax", "nstack"] {
             self.cx.exclusive(node, "memory", old);
         }
@@ -170,6 +183,17 @@ impl Reader<'_, '_> {
                 let span = node.attr("memory").map_or(node.span, |a| a.span);
                 self.cx.error(span, kind, Some("it is not needed here: capacities follow from the model".into()));
             }
+        }
+    }
+
+    /// Reports user data that are more than a `size` allows.
+    pub(super) fn check_user(&mut self, node: &Node, size: &str) {
+        let (Some(a), Some(&most)) = (node.attr("user"), self.most_user.get(size)) else { return };
+        let found = a.value.split_ascii_whitespace().count();
+        if usize::try_from(most).is_ok_and(|most| found > most) {
+            let expected = format!("at most {most}, as `{size}` says");
+            let kind = ErrorKind::WrongCount { attribute: "user".into(), found, expected };
+            self.cx.error(a.span, kind, Some(format!("leave `{size}` out: it follows from the model")));
         }
     }
 

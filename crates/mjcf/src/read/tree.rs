@@ -36,6 +36,20 @@ pub(super) struct Place {
     suffix: Suffix,
 }
 
+/// What can be wrong with a light.
+#[derive(Clone, Debug)]
+pub(super) struct Light {
+    at: At,
+    dir: [f64; 3],
+    softness: f64,
+}
+
+impl Default for Light {
+    fn default() -> Self {
+        Self { at: At::default(), dir: [0.0, 0.0, -1.0], softness: 0.0 }
+    }
+}
+
 impl Reader<'_, '_> {
     /// All `worldbody` sections: the tree.
     pub(super) fn world(&mut self, root: &Node) {
@@ -93,6 +107,7 @@ impl Reader<'_, '_> {
             user: node.list("user").unwrap_or_default(),
             ..Body::default()
         };
+        self.check_user(node, "nuser_body");
         node.flag("mocap", &mut body.mocap);
         let policies =
             [("auto", Sleep::Auto), ("never", Sleep::Never), ("allowed", Sleep::Allowed), ("init", Sleep::Init)];
@@ -107,6 +122,13 @@ impl Reader<'_, '_> {
         if body.mocap {
             self.note(node, Element::Mocap(self.spec.bodies.len()));
         }
+        let moves = node.children.iter().any(|c| matches!(c.tag.as_str(), "joint" | "freejoint"));
+        let hangs = std::iter::successors(Some(place.body), |&b| (b > 0).then(|| self.spec.bodies[b].parent))
+            .any(|b| !self.spec.bodies[b].joints.is_empty());
+        if body.sleep != Sleep::Auto && (!moves || hangs) {
+            let kind = ErrorKind::BadValue("only a body that moves against the world can sleep".into());
+            self.cx.error(body.at.attr("sleep"), kind, Some("move `sleep` to the body with the first joint".into()));
+        }
         self.spec.bodies.push(body);
         let inside = Place { body: self.spec.bodies.len() - 1, frame: None, class, suffix: place.suffix.clone() };
         self.children(node, &inside);
@@ -119,6 +141,17 @@ impl Reader<'_, '_> {
             let kind = ErrorKind::WrongCount { attribute: "scale".into(), found: 2, expected: "1 or 3".into() };
             let span = node.attr("scale").map_or(node.span, |a| a.span);
             self.cx.error(span, kind, Some("give one factor, or one for each axis".into()));
+        }
+        let scale = node.list("scale").unwrap_or_default();
+        let uneven = scale.iter().any(|&x| x != scale[0]) && node.text("scaling") != Some("geometry");
+        let faults = [
+            (scale.iter().any(|&x| x <= 0.0), "scale", "`scale` is positive"),
+            (uneven, "scale", "factors that differ need scaling=\"geometry\""),
+            (node.real("massscale").is_some_and(|s| s < 0.0), "massscale", "`massscale` cannot be negative"),
+        ];
+        for (_, attr, text) in faults.into_iter().filter(|f| f.0) {
+            let span = node.attr(attr).map_or(node.span, |a| a.span);
+            self.cx.error(span, ErrorKind::BadValue(text.into()), Some("scale the meshes instead".into()));
         }
         if node.real("massscale").is_some_and(|s| s != 0.0)
             || node.list("scale").is_some_and(|s| s.iter().any(|&x| x != 1.0))
@@ -140,7 +173,7 @@ impl Reader<'_, '_> {
     /// The children of `replicate`, once for each copy, each in a frame within the one before it.
     fn replicate(&mut self, node: &Node, place: &Place) {
         let count = node.int("count").unwrap_or(0);
-        if !(0..=replicate::MAX_COPIES).contains(&count) || node.text("count").is_none() {
+        if !(0..=replicate::MAX_COPIES).contains(&count) || node.int("count").is_none() {
             let span = node.attr("count").map_or(node.span, |a| a.span);
             let kind = ErrorKind::BadValue(format!("`count` must be from 0 to {}", replicate::MAX_COPIES));
             self.cx.error(span, kind, Some("write count=\"NUMBER OF COPIES\"".into()));
@@ -181,9 +214,11 @@ impl Reader<'_, '_> {
         }
         self.cx.required(node, "pos");
         self.cx.required(node, "mass");
-        self.cx.exclusive(node, "diaginertia", "fullinertia");
-        for form in FORMS {
-            self.cx.exclusive(node, "fullinertia", form);
+        if node.list("fullinertia").is_some_and(|l| !l.is_empty()) {
+            self.cx.exclusive(node, "diaginertia", "fullinertia");
+            for form in FORMS {
+                self.cx.exclusive(node, "fullinertia", form);
+            }
         }
         if self.spec.bodies[place.body].inertial.is_some() {
             let kind = ErrorKind::Repeated { element: "inertial".into(), parent: "body".into() };
@@ -218,6 +253,7 @@ impl Reader<'_, '_> {
             let base = self.classes.get(class).joint.clone();
             self.joint_attrs(node, &base)
         };
+        self.check_user(node, "nuser_jnt");
         joint.name = self.named("joint", node, place);
         joint.frame = place.frame;
         self.joint_in_main_unit(node, &mut joint);
@@ -284,6 +320,7 @@ impl Reader<'_, '_> {
         let class = self.class_of(node, place.class);
         let base = self.classes.get(class).geom.clone();
         let mut geom = self.geom_attrs(node, &base);
+        self.check_user(node, "nuser_geom");
         geom.name = self.named("geom", node, place);
         geom.frame = place.frame;
         for (kind, name) in [("mesh", &geom.mesh), ("hfield", &geom.hfield), ("material", &geom.material)] {
@@ -343,6 +380,7 @@ impl Reader<'_, '_> {
         let class = self.class_of(node, place.class);
         let base = self.classes.get(class).site.clone();
         let mut site = self.site_attrs(node, &base);
+        self.check_user(node, "nuser_site");
         site.name = self.named("site", node, place);
         site.frame = place.frame;
         for (kind, name) in [("mesh", &site.mesh), ("material", &site.material)] {
@@ -374,20 +412,45 @@ impl Reader<'_, '_> {
 
     /// Lights, which have no physics.
     fn light(&mut self, node: &Node, place: &Place) {
-        self.class_of(node, place.class);
-        self.orientation(node, None);
+        let class = self.class_of(node, place.class);
+        let light = self.light_attrs(node, &self.classes.get(class).light.clone());
+        let zero = light.dir.iter().map(|x| x * x).sum::<f64>() < 1e-28;
+        let faults = [
+            (zero, "dir", "a light shines in a direction that has a length", "write a direction, such as 0 0 -1"),
+            (
+                !(0.0..=1.0).contains(&light.softness),
+                "softness",
+                "`softness` is from 0 to 1",
+                "write a value from 0 to 1",
+            ),
+        ];
+        for (_, attr, text, remedy) in faults.into_iter().filter(|f| f.0) {
+            self.cx.error(light.at.attr(attr), ErrorKind::BadValue(text.into()), Some(remedy.into()));
+        }
         self.named("light", node, place);
         self.refer_attr("body", node, "target");
         self.refer_attr("texture", node, "texture");
+    }
+
+    /// A light's attributes over those of a class.
+    pub(super) fn light_attrs(&mut self, node: &Node, base: &Light) -> Light {
+        let mut light = Light { at: At::of(&base.at, node), ..*base };
+        node.over("dir", &mut light.dir);
+        node.set("softness", &mut light.softness);
+        self.orientation(node, None);
+        self.cx.exclusive(node, "directional", "type");
+        light
     }
 
     fn camera(&mut self, node: &Node, place: &Place) {
         let class = self.class_of(node, place.class);
         let base = self.classes.get(class).camera.clone();
         let mut camera = self.camera_attrs(node, &base);
+        self.check_user(node, "nuser_cam");
         camera.name = self.named("camera", node, place);
         (camera.body, camera.frame) = (place.body, place.frame);
         self.refer_attr("body", node, "target");
+        self.check_camera(&camera);
         self.spec.cameras.push(camera);
     }
 

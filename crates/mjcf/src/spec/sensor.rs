@@ -88,4 +88,10 @@ pub struct Camera {
     pub target: Option<String>,
     /// pixels across and down
     pub resolution: [i32; 2],
+    /// vertical field of view \[degrees\]
+    pub fovy: f64,
+    /// size of the sensor \[m\]
+    pub sensorsize: [f64; 2],
+    /// focal lengths and principal point, each in metres and in pixels
+    pub intrinsics: [[f64; 2]; 4],
 }

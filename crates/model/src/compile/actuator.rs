@@ -26,6 +26,23 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
         let forcelimited = c.limited(a.forcelimited, &a.at, &force);
         let act = Range { name: "actrange", switch: "actlimited", value: a.actrange };
         let actlimited = c.limited(a.actlimited, &a.at, &act);
+        if actlimited && actnum == 0 && a.actrange != [0.0; 2] {
+            c.error(
+                a.at.attr("actrange"),
+                "an actuator without dynamics has no activation to limit",
+                "remove `actrange`",
+            );
+        }
+        super::history(c, &a.at, a.nsample);
+        for (name, there) in [("armature", a.armature != 0.0), ("damping", a.damping != [0.0; 3])] {
+            if there && !matches!(trntype, trn::JOINT | trn::JOINTINPARENT | trn::TENDON) {
+                let text = format!("the `{name}` of an actuator needs a joint or tendon");
+                c.error(a.at.attr(name), text, "remove it");
+            }
+        }
+        if a.delay > 0.0 && a.nsample <= 0 {
+            c.error(a.at.attr("delay"), "a delay needs a history", "add nsample=\"NUMBER\"");
+        }
         let (mut actrange, mut actlimited) = (a.actrange, actlimited);
         if a.inheritrange > 0.0 {
             match inherited(c, trntype, trnid[0]) {

@@ -124,8 +124,8 @@ fn raw(m: &Mesh) -> Result<Raw, Fault> {
     let (faces, corners) = m.face.as_chunks();
     let count =
         "vertices have three coordinates, faces three vertices, normals three and texture coordinates two numbers each";
-    let same = |v: &[f64], per: usize| v.is_empty() || v.len() == per * vertices.len();
-    if !coordinates.is_empty() || !corners.is_empty() || !same(&m.normal, 3) || !same(&m.texcoord, 2) {
+    let texcoords = m.texcoord.is_empty() || m.texcoord.len() == 2 * vertices.len();
+    if !coordinates.is_empty() || !corners.is_empty() || !m.normal.len().is_multiple_of(3) || !texcoords {
         return Err(Fault::new(count, "give as many numbers as that takes"));
     }
     if let Some(i) = m.face.iter().position(|&v| v < 0) {

@@ -41,6 +41,9 @@ pub(crate) fn unit(v: Vec3<f64>) -> Option<Vec3<f64>> {
     (n >= MINVAL).then(|| v / n)
 }
 
+/// Below this part of its length an axis counts as parallel to another.
+const PARALLEL: f64 = 1e-15;
+
 /// What to do about an orientation that is none.
 pub(crate) const REMEDY: &str = "write axes and quaternions that are not 0";
 
@@ -75,7 +78,10 @@ pub(crate) fn quat(o: Option<&Orientation>, c: &Compiler) -> Result<Quat<f64>, S
         Some(&Orientation::XyAxes(a)) => {
             let x = unit(Vec3::new(a[0], a[1], a[2])).ok_or("the x axis has length 0")?;
             let y = Vec3::new(a[3], a[4], a[5]);
-            let y = unit(y - x * x.dot(&y)).ok_or("the y axis is 0 or parallel to the x axis")?;
+            // what is left of a parallel axis is rounding
+            let across = y - x * x.dot(&y);
+            let parallel = across.norm() < PARALLEL * y.norm();
+            let y = unit(across).filter(|_| !parallel).ok_or("the y axis is 0 or parallel to the x axis")?;
             Ok(mat_to_quat(&Mat3::from_columns(&[x, y, x.cross(&y)])))
         }
         Some(&Orientation::ZAxis(z)) => z_to(Vec3::from(z)).ok_or_else(|| "the z axis has length 0".into()),

@@ -112,6 +112,7 @@ pub(crate) fn sites(c: &mut Compiler<'_>) {
             (_, Some(_)) => c.error(s.at.attr("mesh"), "only a site of type \"mesh\" has a mesh", "remove it"),
             (_, None) => {}
         }
+        positive(c, &s.at, s.kind, &size);
         c.m.site_bodyid.push(b as i32);
         c.m.site_type.push(type_id(s.kind));
         c.m.site_dataid.push(mesh.map_or(-1, |id| id as i32));
@@ -141,6 +142,9 @@ fn placed(c: &mut Compiler<'_>, at: &At, kind: GeomKind, within: Option<usize>, 
     let own = if let Some(f) = p.fromto {
         let (from, to) = (Vec3::new(f[0], f[1], f[2]), Vec3::new(f[3], f[4], f[5]));
         let half = (from - to).norm() / 2.0;
+        if p.pos != [0.0; 3] {
+            c.error(at.attr("pos"), "`fromto` and `pos` both say where it is", "remove one of them");
+        }
         match kind {
             GeomKind::Capsule | GeomKind::Cylinder => size[1] = half,
             GeomKind::Ellipsoid | GeomKind::Box => size = [size[0], size[0], half],
@@ -151,6 +155,8 @@ fn placed(c: &mut Compiler<'_>, at: &At, kind: GeomKind, within: Option<usize>, 
         }
         let quat = frame::z_to(from - to).unwrap_or_else(|| {
             c.error(at.attr("fromto"), "the two points of `fromto` coincide", "write two points that differ");
+            // the length that follows from them is no second mistake
+            size = [1.0; 3];
             frame::IDENTITY
         });
         Pose { pos: (from + to) / 2.0, quat }
@@ -160,9 +166,9 @@ fn placed(c: &mut Compiler<'_>, at: &At, kind: GeomKind, within: Option<usize>, 
     (c.in_frame(within, own), size)
 }
 
-/// Reports sizes that make no shape, and planes that could move.
-fn sizes(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3], b: usize) {
-    let need: &[usize] = match g.kind {
+/// Reports sizes that make no shape.
+fn positive(c: &mut Compiler<'_>, at: &At, kind: GeomKind, size: &[f64; 3]) {
+    let need: &[usize] = match kind {
         GeomKind::Plane => &[2],
         GeomKind::Sphere => &[0],
         GeomKind::Capsule | GeomKind::Cylinder => &[0, 1],
@@ -171,8 +177,13 @@ fn sizes(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3], b: usize) {
     };
     if let Some(&i) = need.iter().find(|&&i| size[i] <= 0.0) {
         let text = format!("number {} of the size must be positive, it is {}", i + 1, size[i]);
-        c.error(g.at.attr("size"), text, "write a positive size in metres");
+        c.error(at.attr("size"), text, "write a positive size in metres");
     }
+}
+
+/// Reports sizes that make no shape, and planes that could move.
+fn sizes(c: &mut Compiler<'_>, g: &Geom, size: &[f64; 3], b: usize) {
+    positive(c, &g.at, g.kind, size);
     if g.kind == GeomKind::Plane {
         if size[0] < 0.0 || size[1] < 0.0 {
             c.error(g.at.attr("size"), "the sides of a plane cannot be negative", "write 0 for a plane without end");

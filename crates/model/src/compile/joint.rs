@@ -4,7 +4,7 @@ use super::frame::{self, IDENTITY};
 use super::{Compiler, Kind, Range, tree};
 use kiloworld_cpu::math::{Vec3, ld3, ld4, quat_rotate};
 use kiloworld_layout::consts::jnt;
-use kiloworld_mjcf::spec::{Actuator, Joint, JointKind, SpatialStep, Tendon, TendonKind, Transmission};
+use kiloworld_mjcf::spec::{Actuator, Joint, JointKind, SpatialStep, Tendon, TendonKind, Transmission, Tri};
 
 /// Fills every field of joints and dofs, `qpos0` and `qpos_spring`.
 pub(crate) fn joints(c: &mut Compiler<'_>) {
@@ -62,7 +62,12 @@ fn joint(c: &mut Compiler<'_>, b: usize, j: &Joint, last: &mut i32) {
     let hinge = |x: f64| if j.kind == JointKind::Hinge { angle(x) } else { x };
     let (reference, springref) = (hinge(j.reference), hinge(j.springref));
     let limit = Range { name: "range", switch: "limited", value: j.range };
-    let limited = j.kind != JointKind::Free && c.limited(j.limited, &j.at, &limit);
+    // MuJoCo takes any upper limit of a ball joint that is said to be limited
+    let limited = match j.kind {
+        JointKind::Free => false,
+        JointKind::Ball if j.limited == Tri::True => true,
+        _ => c.limited(j.limited, &j.at, &limit),
+    };
     // a range that does not limit stays as it is written
     let range = if limited { j.range.map(angle) } else { j.range };
     let force = Range { name: "actuatorfrcrange", switch: "actuatorfrclimited", value: j.actuatorfrcrange };
@@ -70,10 +75,14 @@ fn joint(c: &mut Compiler<'_>, b: usize, j: &Joint, last: &mut i32) {
     if limited && j.kind == JointKind::Ball && j.range[0] != 0.0 {
         c.error(j.at.attr("range"), "the range of a ball joint starts at 0", "write range=\"0 LARGEST_ANGLE\"");
     }
-    for (name, value) in [("armature", j.armature), ("frictionloss", j.frictionloss)] {
+    let positive = [("armature", j.armature), ("frictionloss", j.frictionloss), ("springyield", j.springyield)];
+    for (name, value) in positive {
         if value < 0.0 {
             c.error(j.at.attr(name), format!("`{name}` cannot be negative, it is {value}"), "write 0 or more");
         }
+    }
+    if j.kind == JointKind::Free && j.springyield > 0.0 {
+        c.error(j.at.attr("springyield"), "the spring of a free joint cannot yield", "remove it");
     }
     if j.springdamper != [0.0; 2] && j.springdamper.iter().any(|&x| x <= 0.0) {
         let text = "a time constant and a damping ratio must both be positive";

@@ -142,7 +142,14 @@ fn values(
         return all;
     }
     match written {
+        Some(v) if v.is_empty() => default.to_vec(),
         Some(v) if v.len() == default.len() => v.clone(),
+        Some(v) if v.len() < default.len() && matches!(name, "qpos" | "qvel" | "act") => {
+            let text =
+                format!("the keyframe's `{name}` has {} numbers, the model {}: the rest is 0", v.len(), default.len());
+            c.doubt(at.attr(name), text, "write one number for each");
+            v.iter().copied().chain(std::iter::repeat(0.0)).take(default.len()).collect()
+        }
         Some(v) => {
             let text = format!("the keyframe's `{name}` has {} numbers, the model has {}", v.len(), default.len());
             c.error(at.attr(name), text, "write one number for each, or drop the attribute");

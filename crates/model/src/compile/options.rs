@@ -54,6 +54,9 @@ pub(crate) fn options(c: &mut Compiler<'_>) {
     m.opt_o_solimp = o.o_solimp.to_vec();
     m.opt_o_friction = o.o_friction.to_vec();
     m.health_limit = HEALTH_LIMITS.to_vec();
+    if o.flags.ipc && o.integrator != Integrator::Discrete {
+        c.error(o.at.attr("ipc"), "the flag `ipc` needs integrator=\"discrete\"", "leave the flag out");
+    }
     for (name, value) in [("timestep", o.timestep), ("impratio", o.impratio)] {
         if value <= 0.0 {
             c.error(o.at.attr(name), format!("`{name}` must be positive, it is {value}"), "write a positive number");

@@ -2,8 +2,8 @@
 
 use super::{Compiler, Kind};
 use kiloworld_cpu::math::{st3, st4};
-use kiloworld_layout::consts::jnt;
-use kiloworld_mjcf::spec::{CameraMode, Object, Sensor};
+use kiloworld_layout::consts::{geom, jnt};
+use kiloworld_mjcf::spec::{Object, Sensor};
 
 /// `mjtDataType`.
 mod data {
@@ -105,9 +105,6 @@ pub(crate) fn cameras(c: &mut Compiler<'_>) {
         let own = c.own_pose(&camera.at, &camera.pos, camera.orientation.as_ref());
         let pose = c.in_frame(camera.frame, own);
         let target = camera.target.as_ref().and_then(|t| c.find(Kind::Body, t, &camera.at, "target"));
-        if target.is_none() && matches!(camera.mode, CameraMode::TargetBody | CameraMode::TargetBodyCom) {
-            c.error(camera.at.attr("mode"), "a camera of this mode needs a target", "add target=\"BODY\"");
-        }
         let m = &mut c.m;
         m.cam_mode.push(camera.mode as i32);
         m.cam_bodyid.push(camera.body as i32);
@@ -141,6 +138,13 @@ pub(crate) fn sensors(c: &mut Compiler<'_>) {
                 let reduce = s.reduce.as_ref().and_then(|r| ways.iter().position(|w| w == r)).unwrap_or(0);
                 intprm = [bits, reduce as i32, s.num];
                 dim = numbers.saturating_mul(s.num);
+                if reduce == 3 && bits & 0b1_1000_0000 != 0 {
+                    c.error(
+                        s.at.attr("data"),
+                        "a net force has no velocity",
+                        "leave out linvel and angvel, or write another `reduce`",
+                    );
+                }
                 // forces need the solver, velocities the velocity stage
                 let (forces, velocities) = (bits & 0b110 != 0 || reduce >= 2, bits & 0b1_1000_0000 != 0);
                 needstage = if forces {
@@ -166,6 +170,7 @@ pub(crate) fn sensors(c: &mut Compiler<'_>) {
             _ => {}
         }
         check(c, s, datatype, objid);
+        shapes(c, s, (objtype, objid), (reftype, refid));
         c.names.push(Kind::Sensor, s.name.as_deref());
         let m = &mut c.m;
         m.sensor_type.push(kind as i32);
@@ -252,9 +257,48 @@ fn rays(c: &Compiler<'_>, s: &Sensor, camera: i32) -> i32 {
     found.map_or(1, |x| x.resolution[0].max(1).saturating_mul(x.resolution[1].max(1)))
 }
 
+/// Reports geoms whose shape the sensor cannot work with, and bodies that have none.
+fn shapes(c: &mut Compiler<'_>, s: &Sensor, object: (i32, i32), reference: (i32, i32)) {
+    const GEOM: i32 = 5;
+    let endless = |c: &Compiler<'_>, g: usize| matches!(c.m.geom_type[g], geom::PLANE | geom::HFIELD);
+    match s.kind.as_str() {
+        "insidesite" if s.enclosed => {
+            let Ok(id) = usize::try_from(object.1) else { return };
+            let geoms: Vec<usize> = match object.0 {
+                1 | 2 => (0..c.m.geom_bodyid.len()).filter(|&g| c.m.geom_bodyid[g] == object.1).collect(),
+                GEOM => vec![id],
+                7 => {
+                    c.error(
+                        s.at.attr("objname"),
+                        "a camera has no shape that a site can enclose",
+                        "name another object",
+                    );
+                    return;
+                }
+                _ => return,
+            };
+            let shapeless = matches!(object.0, 1 | 2) && geoms.is_empty();
+            if shapeless || geoms.iter().any(|&g| endless(c, g)) {
+                let text = "what a site encloses has geoms, and no planes or height fields";
+                c.error(s.at.attr("objname"), text, "name another object");
+            }
+        }
+        "distance" | "normal" | "fromto" => {
+            let sides = [(object, s.object.as_ref()), (reference, s.reference.as_ref())];
+            for ((kind, id), o) in sides {
+                if kind == GEOM && usize::try_from(id).is_ok_and(|g| c.m.geom_type[g] == geom::HFIELD) {
+                    let at = s.at.attr(o.map_or("geom1", |o| o.attr));
+                    c.error(at, "the distance to a height field is not known", "name another geom");
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Reports what makes no sense.
 fn check(c: &mut Compiler<'_>, s: &Sensor, datatype: i32, objid: i32) {
-    for (name, value) in [("cutoff", s.cutoff), ("noise", s.noise), ("delay", s.delay)] {
+    for (name, value) in [("cutoff", s.cutoff), ("noise", s.noise)] {
         if value < 0.0 {
             c.error(s.at.attr(name), format!("the {name} of a sensor cannot be negative"), "write 0 or more");
         }
@@ -269,6 +313,11 @@ fn check(c: &mut Compiler<'_>, s: &Sensor, datatype: i32, objid: i32) {
             "write a phase of 0 or less",
         );
     }
+    let [period, phase] = s.interval;
+    if period > 0.0 && phase <= -period {
+        c.error(s.at.attr("interval"), "a phase is shorter than the period", "write a phase above -PERIOD");
+    }
+    super::history(c, &s.at, s.nsample);
     if s.delay > 0.0 && s.nsample <= 0 {
         c.error(s.at.attr("delay"), "a delay needs a history", "add nsample=\"NUMBER\"");
     }

@@ -19,6 +19,22 @@ pub(crate) fn tendons(c: &mut Compiler<'_>) {
         let limited = c.limited(t.limited, &t.at, &Range { name: "range", switch: "limited", value: t.range });
         let force = Range { name: "actuatorfrcrange", switch: "actuatorfrclimited", value: t.actuatorfrcrange };
         let force_limited = c.limited(t.actuatorfrclimited, &t.at, &force);
+        if force_limited && (t.actuatorfrcrange[0] > 0.0 || t.actuatorfrcrange[1] < 0.0) {
+            let text = "the range of forces on a tendon must hold 0";
+            c.error(t.at.attr("actuatorfrcrange"), text, "write a smaller number up to 0, a larger one from 0");
+        }
+        for (name, value) in [("armature", t.armature), ("springyield", t.springyield)] {
+            if value < 0.0 {
+                c.error(t.at.attr(name), format!("`{name}` of a tendon cannot be negative"), "write 0 or more");
+            }
+        }
+        if t.width <= 0.0 {
+            c.error(
+                t.at.attr("width"),
+                "the width of a tendon must be positive",
+                "leave it out, or write a width in metres",
+            );
+        }
         let [low, high] = t.springlength;
         if low > high {
             c.error(
