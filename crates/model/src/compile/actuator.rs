@@ -132,7 +132,9 @@ fn parameters(c: &mut Compiler<'_>, a: &Actuator) -> General {
             "use motor, position, velocity or general",
         ),
     }
-    let muscles = [(p.gaintype == GainType::Muscle, &p.gainprm), (p.biastype == BiasType::Muscle, &p.biasprm)];
+    let (gain, bias) = (p.gaintype == GainType::Muscle, p.biastype == BiasType::Muscle);
+    // the shortcut writes the same into both
+    let muscles = [(gain, &p.gainprm), (bias && !(gain && p.gainprm == p.biasprm), &p.biasprm)];
     for (_, prm) in muscles.into_iter().filter(|(is, _)| *is) {
         let &[low, high, _, scale, lmin, lmax, vmax, fpmax, fvmax, _] = prm;
         if low >= high {
