@@ -172,7 +172,16 @@ fn read(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Spec {
         return Spec::default();
     }
     let (classes, names) = (Classes::new(), Names::default());
-    let mut reader = Reader { cx, spec: Spec::default(), classes, names, scopes, contents: HashMap::new(), made: 0, most_user: HashMap::new() };
+    let mut reader = Reader {
+        cx,
+        spec: Spec::default(),
+        classes,
+        names,
+        scopes,
+        contents: HashMap::new(),
+        made: 0,
+        most_user: HashMap::new(),
+    };
     reader.read(&root);
     reader.spec
 }
