@@ -77,6 +77,7 @@ fn mistakes_that_mujoco_refuses_are_explained() {
 const REFUSED: &[(&str, &str)] = &[
     ("timestep` must be positive", "MuJoCo looks when it steps, and not at all at what follows"),
     ("impratio` must be positive", "it divides by it"),
+    ("`mean", "it takes statistics that are no mean of anything, and divides by some"),
     ("` must be positive, it is", "it divides by it"),
     ("iterations` cannot be negative", "a solver cannot do that"),
     ("armature` cannot be negative", "mass matrices would not be positive definite"),
