@@ -5,12 +5,12 @@
 // independent, and all lanes pass all sums, also those of frozen worlds.
 import package::layout::{
     CNSTR_CONTACT_PYRAMIDAL, DISABLE_GRAVITY, EQ_CONNECT, EQ_WELD, HEALTH_ANGLE, HEALTH_ENERGY, HEALTH_PENETRATION,
-    HEALTH_POSITION, HEALTH_RESIDUAL, LANES, MEMORY_APPROACH, MEMORY_ARMED, MEMORY_ENERGY, MEMORY_KINETIC, MEMORY_POWER,
-    MEMORY_SURPLUS, MINVAL, NBODY, NEQ, NMOCAP, NV, OPT_DISABLEFLAGS, OPT_SOLVER, SOLVER_PGS, STATUS_FROZEN,
+    HEALTH_POSITION, HEALTH_RESIDUAL, LANES, MEMORY_APPROACH, MEMORY_ARMED, MEMORY_ENERGY, MEMORY_KINETIC, MEMORY_SURPLUS,
+    MEMORY_WORK, MINVAL, NBODY, NEQ, NMOCAP, NV, OPT_DISABLEFLAGS, OPT_SOLVER, SOLVER_PGS, STATUS_FROZEN,
     WORLDS_PER_GROUP, ld_M, ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_body_mass, ld_contact_dim, ld_contact_efc_address,
     ld_contact_geom, ld_efc_KBIP, ld_efc_R, ld_efc_force, ld_efc_margin, ld_efc_pos, ld_efc_type, ld_efc_vel, ld_eq_data,
     ld_eq_efc_address, ld_eq_type, ld_health_count, ld_health_limit, ld_health_memory, ld_health_size, ld_ncon,
-    ld_opt_gravity, ld_opt_timestep, ld_qfrc_bias, ld_qfrc_smooth, ld_qvel, ld_solver_Ma, ld_solver_grad, ld_stat_meaninertia,
+    ld_opt_gravity, ld_opt_timestep, ld_qacc, ld_qfrc_bias, ld_qfrc_smooth, ld_qvel, ld_solver_Ma, ld_solver_grad, ld_stat_meaninertia,
     ld_status, ld_time,
     ld_xipos, st_health_count, st_health_id, st_health_memory, st_health_size, st_health_time, lane_of, world_of,
 };
@@ -197,10 +197,12 @@ fn energy(w: u32, lane: u32, live: bool) {
     var motion = vec2<f32>(0.0);
     var potential = vec2<f32>(0.0);
     if live {
+        let h = ld_opt_timestep(w);
         for (var i = lane; i < NV; i += LANES) {
             // all that is neither gravity nor inertia; what takes energy may take less than this, so it does not count
-            let power = max(ld_qvel(w, i) * (ld_qfrc_smooth(w, i) + ld_qfrc_bias(w, i)), 0.0);
-            motion += vec2<f32>(kinetic(w, i), power);
+            let force = ld_qfrc_smooth(w, i) + ld_qfrc_bias(w, i);
+            let way = h * (ld_qvel(w, i) + 0.5 * h * ld_qacc(w, i));
+            motion += vec2<f32>(kinetic(w, i), max(force * way, 0.0));
         }
         if (OPT_DISABLEFLAGS & DISABLE_GRAVITY) == 0 {
             for (var b = 1u + lane; b < NBODY; b += LANES) {
@@ -216,19 +218,17 @@ fn energy(w: u32, lane: u32, live: bool) {
     }
 }
 
-// Brings the balance up to date: motion is kinetic energy and power, potential the energy and its size.
+// Brings the balance up to date: motion is kinetic energy and work of this step, potential the energy and its size.
 fn energy_note(w: u32, motion: vec2<f32>, potential: vec2<f32>) {
-    let h = ld_opt_timestep(w);
     let now = motion[0] + potential[0];
-    let work = (motion[1] + ld_health_memory(w, u32(MEMORY_POWER))) * h * 0.5;
-    let gain = now - ld_health_memory(w, u32(MEMORY_ENERGY)) - work;
-    let fade = 1.0 - min(h * (1.0 / FADE), 1.0);
+    let gain = now - ld_health_memory(w, u32(MEMORY_ENERGY)) - ld_health_memory(w, u32(MEMORY_WORK));
+    let fade = 1.0 - min(ld_opt_timestep(w) * (1.0 / FADE), 1.0);
     var surplus = max(ld_health_memory(w, u32(MEMORY_SURPLUS)) + gain, 0.0) * fade;
     if ld_health_memory(w, u32(MEMORY_ARMED)) <= 0.0 {
         surplus = 0.0;
     }
     let explained = max(ld_health_memory(w, u32(MEMORY_KINETIC)) * fade, motion[0] - surplus);
-    st_health_memory(w, u32(MEMORY_POWER), motion[1]);
+    st_health_memory(w, u32(MEMORY_WORK), motion[1]);
     st_health_memory(w, u32(MEMORY_ENERGY), now);
     st_health_memory(w, u32(MEMORY_SURPLUS), surplus);
     st_health_memory(w, u32(MEMORY_KINETIC), explained);

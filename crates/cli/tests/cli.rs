@@ -394,3 +394,37 @@ fn every_model_of_the_corpus_can_be_inspected() {
         assert_eq!(shown.matches("unsupported (a batch refuses it):").count(), refused, "{name}");
     }
 }
+
+#[test]
+fn health_names_the_weld_that_gives_way() {
+    let pull = |welds: &str, more: &[&str]| {
+        let mut args = vec!["health", "models/weld_pull.xml", "--force", "b=0,3000,0", "--welds", welds];
+        args.extend(["--worlds", "2", "--steps", "1600", "--backend", "cpu"]);
+        args.extend(more);
+        kiloworld(&args)
+    };
+    let soft = pull("mujoco", &[]);
+    let said = text(&soft.stdout);
+    assert_eq!(soft.status.code(), Some(3), "{said}");
+    for part in ["health: DEGRADED", "JOINT_FAIL", "weld: 7.00", "limit 1.0000 mm", "2 worlds", "help: "] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let stiff = pull("stiff", &[]);
+    assert_eq!(stiff.status.code(), Some(0), "{}", text(&stiff.stdout));
+    assert!(text(&stiff.stdout).contains("health: OK (2 worlds: 2 ok, 0 degraded, 0 failed)"));
+    let v = json(&pull("mujoco", &["--json"]));
+    assert_eq!((&v["health"]["verdict"], &v["health"]["findings"][0]["flag"]), (&"DEGRADED".into(), &"JOINT_FAIL".into()));
+    // a limit of the user's
+    assert_eq!(pull("stiff", &["--limit", "position=1e-6"]).status.code(), Some(3));
+    for (more, part) in [
+        (&["--limit", "speed=1"][..], "there are position, angle, penetration, energy, residual"),
+        (&["--limit", "position=-1"], "write NAME=VALUE"),
+        (&["--force", "c=0,1,0"], "there is no body named c; there are a, b"),
+        (&["--force", "a=0,1"], "write BODY=FX,FY,FZ"),
+        (&["--no-health"], "leaves nothing to report"),
+    ] {
+        let out = pull("stiff", more);
+        assert_eq!(out.status.code(), Some(1));
+        assert!(text(&out.stderr).contains(part), "{part}: {}", text(&out.stderr));
+    }
+}

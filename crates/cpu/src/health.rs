@@ -179,11 +179,14 @@ fn energy<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     if m.size.nmocap > 0 {
         return;
     }
-    let (mut moving, mut power) = (T::zero(), T::zero());
+    let h = m.opt_timestep[0];
+    let (mut moving, mut work) = (T::zero(), T::zero());
     for i in 0..m.size.nv {
         moving += kinetic(m, d, i);
         // all that is neither gravity nor inertia; what takes energy may take less than this, so it does not count
-        power += (d.qvel[i] * (d.qfrc_smooth[i] + d.qfrc_bias[i])).max(T::zero());
+        let force = d.qfrc_smooth[i] + d.qfrc_bias[i];
+        let way = h * (d.qvel[i] + T::r(0.5) * h * d.qacc[i]);
+        work += (force * way).max(T::zero());
     }
     let (mut lifted, mut size) = (T::zero(), T::zero());
     if m.opt.disableflags & disable::GRAVITY == 0 {
@@ -193,24 +196,23 @@ fn energy<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
             size += weight.abs();
         }
     }
-    energy_note(m, d, live, [moving, power], [lifted, size]);
+    energy_note(m, d, live, [moving, work], [lifted, size]);
 }
 
-/// Brings the balance up to date: `motion` is kinetic energy and power, `potential` the energy and its size.
+/// Brings the balance up to date: `motion` is kinetic energy and work of this step, `potential` the energy and its size.
 #[inline(always)]
 fn energy_note<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask, motion: [T; 2], potential: [T; 2]) {
-    let [moving, power] = motion;
+    let [moving, work] = motion;
     let [lifted, size] = potential;
     let now = moving + lifted;
     let before = &d.health_memory;
     let armed = before[memory::ARMED as usize].gt(T::zero());
-    let work = (power + before[memory::POWER as usize]) * m.opt_timestep[0] * T::r(0.5);
-    let gain = now - before[memory::ENERGY as usize] - work;
+    let gain = now - before[memory::ENERGY as usize] - before[memory::WORK as usize];
     let fade = T::one() - (m.opt_timestep[0] * T::r(1.0 / FADE)).min(T::one());
     let surplus = T::select(armed, (before[memory::SURPLUS as usize] + gain).max(T::zero()) * fade, T::zero());
     let explained = (before[memory::KINETIC as usize] * fade).max(moving - surplus);
     for (at, x) in [
-        (memory::POWER, power),
+        (memory::WORK, work),
         (memory::ENERGY, now),
         (memory::SURPLUS, surplus),
         (memory::KINETIC, explained),

@@ -209,8 +209,8 @@ integers! {
     memory "MEMORY" {
         /// fading maximum of the speed at which contacts close [m/s]
         APPROACH = 0,
-        /// power of what is not conservative, where positive [W]
-        POWER = 1,
+        /// work that what is not conservative does in this step, where positive [J]
+        WORK = 1,
         /// kinetic and potential energy of the last step [J]
         ENERGY = 2,
         /// energy from nowhere, fading [J]

@@ -534,7 +534,7 @@ fields! {
 
         health_size: State [5] T Health "m, rad, m, 1, 1" "the largest that each check (consts::health) has seen since reset";
         health_time: State [5] T Health "s" "when";
-        health_memory: State [6] T Health "" "what passes from step to step: approach speed, power, energy, energy from nowhere, kinetic energy, 1 after the first";
+        health_memory: State [6] T Health "" "what passes from step to step: approach speed, work, energy, energy from nowhere, kinetic energy, 1 after the first";
 
         // Status
         health_id: Status [5, 2] I Health "" "what it was: an equality constraint, or two geoms; -1: nothing or no object";
