@@ -9,7 +9,7 @@ import package::layout::{
     MEMORY_WORK, MINVAL, NBODY, NEQ, NMOCAP, NV, OPT_DISABLEFLAGS, OPT_SOLVER, SOLVER_PGS, STATUS_FROZEN,
     WORLDS_PER_GROUP, ld_M, ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_body_mass, ld_contact_dim, ld_contact_efc_address,
     ld_contact_geom, ld_efc_KBIP, ld_efc_R, ld_efc_force, ld_efc_margin, ld_efc_pos, ld_efc_type, ld_efc_vel, ld_eq_data,
-    ld_eq_efc_address, ld_eq_type, ld_health_count, ld_health_limit, ld_health_memory, ld_health_size, ld_ncon,
+    ld_eq_efc_address, ld_eq_type, ld_health_count, ld_health_limit, ld_health_memory, ld_health_size, ld_ncon, ld_nstep,
     ld_opt_gravity, ld_opt_timestep, ld_qacc, ld_qfrc_bias, ld_qfrc_smooth, ld_qvel, ld_solver_Ma, ld_solver_grad, ld_stat_meaninertia,
     ld_status, ld_time,
     ld_xipos, st_health_count, st_health_id, st_health_memory, st_health_size, st_health_time, lane_of, world_of,
@@ -20,6 +20,8 @@ import package::lanes::{max_lanes, sum_lanes};
 const FADE: f32 = 1.0;
 // The part of all energy that rounding may make.
 const ENERGY_NOISE: f32 = 1e-4;
+// Steps from one look at the energy to the next.
+const ENERGY_EVERY: i32 = 4;
 // A speed [m/s] whose energy is none.
 const STILL: f32 = 1e-2;
 
@@ -187,6 +189,11 @@ fn kinetic(w: u32, i: u32) -> f32 {
     return ld_qvel(w, i) * sum;
 }
 
+// The world's energy is looked at in this step: every few steps, and where nothing is known yet.
+fn energy_due(w: u32) -> bool {
+    return ld_nstep(w) % ENERGY_EVERY == 0 || ld_health_memory(w, u32(MEMORY_ARMED)) == 0.0;
+}
+
 // Energy from nowhere: what kinetic and potential energy gained beyond the work of actuators, springs and applied forces, over
 // about a second, relative to the kinetic energy that is explained. Constraints do no such work, but for what they took before.
 fn energy(w: u32, lane: u32, live: bool) {
@@ -194,46 +201,55 @@ fn energy(w: u32, lane: u32, live: bool) {
     if NMOCAP > 0u {
         return;
     }
+    let due = live && energy_due(w);
     var motion = vec2<f32>(0.0);
     var potential = vec2<f32>(0.0);
+    if due {
+        for (var i = lane; i < NV; i += LANES) {
+            motion[0] += kinetic(w, i);
+        }
+        if (OPT_DISABLEFLAGS & DISABLE_GRAVITY) == 0 {
+            for (var b = 1u + lane; b < NBODY; b += LANES) {
+                let weight = -ld_body_mass(w, b) * dot(ld_opt_gravity(w), ld_xipos(w, b));
+                potential += vec2<f32>(weight, abs(weight));
+            }
+        }
+    }
     if live {
         let h = ld_opt_timestep(w);
         for (var i = lane; i < NV; i += LANES) {
             // all that is neither gravity nor inertia; what takes energy may take less than this, so it does not count
             let force = ld_qfrc_smooth(w, i) + ld_qfrc_bias(w, i);
             let way = h * (ld_qvel(w, i) + 0.5 * h * ld_qacc(w, i));
-            motion += vec2<f32>(kinetic(w, i), max(force * way, 0.0));
-        }
-        if (OPT_DISABLEFLAGS & DISABLE_GRAVITY) == 0 {
-            for (var b = 1u + lane; b < NBODY; b += LANES) {
-                let lifted = -ld_body_mass(w, b) * dot(ld_opt_gravity(w), ld_xipos(w, b));
-                potential += vec2<f32>(lifted, abs(lifted));
-            }
+            motion[1] += max(force * way, 0.0);
         }
     }
     motion = sum_lanes(w, lane, motion);
     potential = sum_lanes(w, lane, potential);
+    if due && lane == 0u {
+        energy_note(w, motion[0], potential);
+    }
     if live && lane == 0u {
-        energy_note(w, motion, potential);
+        st_health_memory(w, u32(MEMORY_WORK), ld_health_memory(w, u32(MEMORY_WORK)) + motion[1]);
     }
 }
 
-// Brings the balance up to date: motion is kinetic energy and work of this step, potential the energy and its size.
-fn energy_note(w: u32, motion: vec2<f32>, potential: vec2<f32>) {
-    let now = motion[0] + potential[0];
+// Brings the balance up to date: kinetic energy, then potential energy and its size.
+fn energy_note(w: u32, moving: f32, potential: vec2<f32>) {
+    let now = moving + potential[0];
     let gain = now - ld_health_memory(w, u32(MEMORY_ENERGY)) - ld_health_memory(w, u32(MEMORY_WORK));
-    let fade = 1.0 - min(ld_opt_timestep(w) * (1.0 / FADE), 1.0);
+    let fade = 1.0 - min(ld_opt_timestep(w) * (f32(ENERGY_EVERY) / FADE), 1.0);
     var surplus = max(ld_health_memory(w, u32(MEMORY_SURPLUS)) + gain, 0.0) * fade;
     if ld_health_memory(w, u32(MEMORY_ARMED)) <= 0.0 {
         surplus = 0.0;
     }
-    let explained = max(ld_health_memory(w, u32(MEMORY_KINETIC)) * fade, motion[0] - surplus);
-    st_health_memory(w, u32(MEMORY_WORK), motion[1]);
+    let explained = max(ld_health_memory(w, u32(MEMORY_KINETIC)) * fade, moving - surplus);
+    st_health_memory(w, u32(MEMORY_WORK), 0.0);
     st_health_memory(w, u32(MEMORY_ENERGY), now);
     st_health_memory(w, u32(MEMORY_SURPLUS), surplus);
     st_health_memory(w, u32(MEMORY_KINETIC), explained);
     st_health_memory(w, u32(MEMORY_ARMED), 1.0);
-    let size = motion[0] + potential[1];
+    let size = moving + potential[1];
     let still = ld_stat_meaninertia(w) * f32(NV) * (0.5 * STILL * STILL);
     note(w, HEALTH_ENERGY, surplus / max(explained + size * ENERGY_NOISE + still, MINVAL), vec2<i32>(-1));
 }

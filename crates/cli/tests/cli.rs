@@ -413,7 +413,10 @@ fn health_names_the_weld_that_gives_way() {
     assert_eq!(stiff.status.code(), Some(0), "{}", text(&stiff.stdout));
     assert!(text(&stiff.stdout).contains("health: OK (2 worlds: 2 ok, 0 degraded, 0 failed)"));
     let v = json(&pull("mujoco", &["--json"]));
-    assert_eq!((&v["health"]["verdict"], &v["health"]["findings"][0]["flag"]), (&"DEGRADED".into(), &"JOINT_FAIL".into()));
+    assert_eq!(
+        (&v["health"]["verdict"], &v["health"]["findings"][0]["flag"]),
+        (&"DEGRADED".into(), &"JOINT_FAIL".into())
+    );
     // a limit of the user's
     assert_eq!(pull("stiff", &["--limit", "position=1e-6"]).status.code(), Some(3));
     for (more, part) in [

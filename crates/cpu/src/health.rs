@@ -18,6 +18,8 @@ type Worst<T> = [T; 3];
 const FADE: f64 = 1.0;
 /// The part of all energy that rounding may make.
 const ENERGY_NOISE: f64 = 1e-4;
+/// Steps from one look at the energy to the next.
+const ENERGY_EVERY: i32 = 4;
 /// A speed [m/s] whose energy is none.
 const STILL: f64 = 1e-2;
 
@@ -171,6 +173,18 @@ fn kinetic<T: Real>(m: &Model<T>, d: &World<T>, i: usize) -> T {
     d.qvel[i] * (sum + d.M[last] * d.qvel[i] * T::r(0.5))
 }
 
+/// The worlds whose energy is looked at in this step: every few steps, and where nothing is known yet.
+#[inline(always)]
+fn energy_due<T: Real>(d: &World<T>) -> T::Mask {
+    let mut due = d.health_memory[memory::ARMED as usize];
+    for l in 0..T::LANES {
+        if d.nstep[0].get(l) % ENERGY_EVERY == 0 {
+            due.set_lane(l, Real::zero());
+        }
+    }
+    due.same(T::zero())
+}
+
 /// Energy from nowhere: what kinetic and potential energy gained beyond the work of actuators, springs and applied forces, over
 /// about a second, relative to the kinetic energy that is explained. Constraints do no such work, but for what they took before.
 #[inline(always)]
@@ -179,49 +193,55 @@ fn energy<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     if m.size.nmocap > 0 {
         return;
     }
+    let due = energy_due(d) & live;
+    if due.any() {
+        let (mut moving, mut lifted, mut size) = (T::zero(), T::zero(), T::zero());
+        for i in 0..m.size.nv {
+            moving += kinetic(m, d, i);
+        }
+        if m.opt.disableflags & disable::GRAVITY == 0 {
+            for b in 1..m.size.nbody {
+                let weight = -(m.body_mass[b] * ld3(&m.opt_gravity, 0).dot(&ld3(&d.xipos, b)));
+                lifted += weight;
+                size += weight.abs();
+            }
+        }
+        energy_note(m, d, due, moving, [lifted, size]);
+    }
     let h = m.opt_timestep[0];
-    let (mut moving, mut work) = (T::zero(), T::zero());
+    let mut work = T::zero();
     for i in 0..m.size.nv {
-        moving += kinetic(m, d, i);
         // all that is neither gravity nor inertia; what takes energy may take less than this, so it does not count
         let force = d.qfrc_smooth[i] + d.qfrc_bias[i];
         let way = h * (d.qvel[i] + T::r(0.5) * h * d.qacc[i]);
         work += (force * way).max(T::zero());
     }
-    let (mut lifted, mut size) = (T::zero(), T::zero());
-    if m.opt.disableflags & disable::GRAVITY == 0 {
-        for b in 1..m.size.nbody {
-            let weight = -(m.body_mass[b] * ld3(&m.opt_gravity, 0).dot(&ld3(&d.xipos, b)));
-            lifted += weight;
-            size += weight.abs();
-        }
-    }
-    energy_note(m, d, live, [moving, work], [lifted, size]);
+    let at = memory::WORK as usize;
+    d.health_memory[at] = T::select(live, d.health_memory[at] + work, d.health_memory[at]);
 }
 
-/// Brings the balance up to date: `motion` is kinetic energy and work of this step, `potential` the energy and its size.
+/// Brings the balance up to date: kinetic energy, then potential energy and its size.
 #[inline(always)]
-fn energy_note<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask, motion: [T; 2], potential: [T; 2]) {
-    let [moving, work] = motion;
+fn energy_note<T: Real>(m: &Model<T>, d: &mut World<T>, due: T::Mask, moving: T, potential: [T; 2]) {
     let [lifted, size] = potential;
     let now = moving + lifted;
     let before = &d.health_memory;
     let armed = before[memory::ARMED as usize].gt(T::zero());
     let gain = now - before[memory::ENERGY as usize] - before[memory::WORK as usize];
-    let fade = T::one() - (m.opt_timestep[0] * T::r(1.0 / FADE)).min(T::one());
+    let fade = T::one() - (m.opt_timestep[0] * T::r(f64::from(ENERGY_EVERY) / FADE)).min(T::one());
     let surplus = T::select(armed, (before[memory::SURPLUS as usize] + gain).max(T::zero()) * fade, T::zero());
     let explained = (before[memory::KINETIC as usize] * fade).max(moving - surplus);
     for (at, x) in [
-        (memory::WORK, work),
+        (memory::WORK, T::zero()),
         (memory::ENERGY, now),
         (memory::SURPLUS, surplus),
         (memory::KINETIC, explained),
         (memory::ARMED, T::one()),
     ] {
-        d.health_memory[at as usize] = T::select(live, x, d.health_memory[at as usize]);
+        d.health_memory[at as usize] = T::select(due, x, d.health_memory[at as usize]);
     }
     let all = moving + size;
     let still = m.stat_meaninertia[0] * T::r(m.size.nv as f64) * T::r(0.5 * STILL * STILL);
     let ratio = surplus / (explained + all * T::r(ENERGY_NOISE) + still).max(T::r(MINVAL));
-    note(m, d, live, check::ENERGY as usize, [ratio, -T::one(), -T::one()]);
+    note(m, d, due, check::ENERGY as usize, [ratio, -T::one(), -T::one()]);
 }

@@ -209,9 +209,9 @@ integers! {
     memory "MEMORY" {
         /// fading maximum of the speed at which contacts close [m/s]
         APPROACH = 0,
-        /// work that what is not conservative does in this step, where positive [J]
+        /// work since the last look at the energy of what is not conservative, where positive [J]
         WORK = 1,
-        /// kinetic and potential energy of the last step [J]
+        /// kinetic and potential energy when last looked at [J]
         ENERGY = 2,
         /// energy from nowhere, fading [J]
         SURPLUS = 3,

@@ -109,7 +109,9 @@ impl Flag {
                 "stiff welds, smaller steps, the anchor at the body; or make one body a child of the other"
             }
             Self::DeepPenetration => "smaller steps, or stiffer contacts (solref, solimp)",
-            Self::EnergyGrowth => "smaller steps, implicitfast or RK4; look for bodies that start inside each other, rows that start violated",
+            Self::EnergyGrowth => {
+                "smaller steps, implicitfast or RK4; look for bodies that start inside each other, rows that start violated"
+            }
             Self::NotConverged => "more solver iterations",
         }
     }
