@@ -17,8 +17,16 @@ const SOLVER_TOL: f64 = 1e-6;
 const TRAJECTORY_TOL: f64 = 1e-6;
 
 /// Trajectories that are not compared, with the reason.
-const CHAOTIC: &[(&str, &str)] =
-    &[("gripper_pinch", "a constant random torque spins the light capsule up until MuJoCo resets the run itself")];
+const CHAOTIC: &[(&str, &str)] = &[
+    ("gripper_pinch", "a constant random torque spins the light capsule up until MuJoCo resets the run itself"),
+    (
+        "servo_tool",
+        "with MuJoCo's default row, which is compared here, the tool breaks away until MuJoCo resets the run itself",
+    ),
+];
+
+/// The model without a golden: see `xtask/src/golden.rs`.
+const WITHOUT: &str = "pallet";
 
 /// Fields of smooth stages that MuJoCo has too.
 fn smooth_fields() -> impl Iterator<Item = Field> {
@@ -54,7 +62,7 @@ fn cases() -> Vec<(String, PathBuf, Golden)> {
         for xml in files {
             let stem = xml.file_stem().expect("a stem").to_string_lossy().into_owned();
             // files with goldens of compiled fields only are compared elsewhere
-            if stem.starts_with("model_") {
+            if stem.starts_with("model_") || stem == WITHOUT {
                 continue;
             }
             let committed = corpus::root().join("tests/golden").join(format!("{stem}.npz"));

@@ -32,9 +32,9 @@ fn resets_by_list_and_by_mask_are_one() {
         let list = run(&|b| b.reset(Some(&[17, 2, 9]), Some(1)).expect("reset"));
         let mask: Vec<bool> = (0..n).map(|w| [2, 9, 17].contains(&w)).collect();
         assert_eq!(run(&|b| b.reset_masked(&mask, Some(1)).expect("reset")), list, "{on:?}");
-        for w in 0..n {
+        for (w, &put_back) in mask.iter().enumerate() {
             let row = &list.0[w * nq..(w + 1) * nq];
-            if mask[w] {
+            if put_back {
                 let key = &model.layout.key_qpos[nq..2 * nq];
                 let off = row.iter().zip(key).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 assert!(off < 1e-7, "{on:?}: world {w} is {off} from the keyframe");

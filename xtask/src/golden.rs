@@ -107,6 +107,10 @@ pub(crate) fn compiled() -> Result<()> {
     Ok(())
 }
 
+/// The model without a golden: its boxes lie flush on each other, an exact tie in which MuJoCo's number of contacts is chance, and
+/// a converged answer for its 200 rows takes minutes. The law `weld_pallet` compares how it drifts.
+const WITHOUT: &str = "pallet";
+
 /// Goldens of the models in `models/`, too large together to commit: made in `target/golden/own`.
 pub(crate) fn own() -> Result<()> {
     let mut files = Vec::new();
@@ -114,6 +118,7 @@ pub(crate) fn own() -> Result<()> {
         files.push(entry?.path());
     }
     files.retain(|f| f.extension().is_some_and(|e| e == "xml"));
+    files.retain(|f| f.file_stem().is_some_and(|stem| stem != WITHOUT));
     files.sort();
     make(files, "target/golden/own")
 }

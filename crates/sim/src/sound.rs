@@ -40,7 +40,7 @@ const LISTS: &[(Field, Field, SizeName)] = &[
 pub(crate) fn sound(m: &Model<f64>) -> Result<(), String> {
     let size = &m.size;
     let ints = |f: Field| match m.get(f) {
-        Some(Slice::I(v)) => &v[..],
+        Some(Slice::I(v)) => v,
         _ => &[],
     };
     let bad = |f: Field, i: usize| Err(format!("{}[{i}] = {} leads nowhere", f.name(), ints(f)[i]));

@@ -66,11 +66,9 @@ impl Reader<'_, '_> {
     /// What can be wrong with a texture without looking at its files.
     pub(super) fn texture_attrs(&mut self, node: &Node) {
         let size: f64 = node.list("gridsize").map_or(1.0, |s| s.iter().product());
-        if let Some(layout) = node.attr("gridlayout") {
-            if layout.value.len() as f64 != size {
-                let text = format!("`gridlayout` is {size} letters of .RLUDFB, as many as `gridsize` has squares");
-                self.cx.error(layout.span, ErrorKind::BadValue(text), Some("leave both out for one image".into()));
-            }
+        if let Some(layout) = node.attr("gridlayout").filter(|l| l.value.len() as f64 != size) {
+            let text = format!("`gridlayout` is {size} letters of .RLUDFB, as many as `gridsize` has squares");
+            self.cx.error(layout.span, ErrorKind::BadValue(text), Some("leave both out for one image".into()));
         }
     }
 

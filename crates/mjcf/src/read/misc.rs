@@ -34,7 +34,7 @@ impl Reader<'_, '_> {
                 }
                 "text" => drop(self.cx.required(node, "data")),
                 "tuple" if node.children.is_empty() => {
-                    self.incomplete(node, "the tuple is empty", "put <element> into it")
+                    self.incomplete(node, "the tuple is empty", "put <element> into it");
                 }
                 "tuple" => node.children.iter().for_each(|n| self.element_of_tuple(n)),
                 _ => {}
