@@ -102,8 +102,9 @@ fn forces(model: &Model, asked: &[String]) -> Result<Vec<f64>> {
         let (name, numbers) = force.split_once('=').with_context(shape)?;
         let numbers: Result<Vec<f64>, _> = numbers.split(',').map(|x| x.trim().parse::<f64>()).collect();
         let numbers = numbers.ok().filter(|n| n.len() == 3 && n.iter().all(|x| x.is_finite())).with_context(shape)?;
-        let Some(body) = model.id(Kind::Body, name) else {
-            let names: Vec<&str> = model.names.of(Kind::Body).iter().map(|(_, name)| name).collect();
+        // nothing moves the world
+        let Some(body) = model.id(Kind::Body, name).filter(|&id| id > 0) else {
+            let names: Vec<&str> = model.names.of(Kind::Body).iter().skip(1).map(|(_, name)| name).collect();
             bail!("--force {force}: there is no body named {name}; there are {}", names.join(", "));
         };
         for k in 0..3 {
