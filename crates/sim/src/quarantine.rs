@@ -106,9 +106,6 @@ pub(crate) fn words(reason: i32, bad: i32, need: [usize; 2], have: [usize; 2]) -
         parts.push(format!("the next state would not be finite{of}"));
     }
     if reason & status::DIVERGED != 0 {
-        parts.push("the next state would have been beyond 1e10".to_owned());
-    }
-    if reason & status::DIVERGED != 0 {
         parts.push(format!("the next state would be beyond {MAXVAL:e}{of}"));
     }
     if reason & status::BAD_CTRL != 0 {
