@@ -24,7 +24,7 @@ pub(crate) fn run(args: Vec<OsString>) -> Result<()> {
         }
     }
     let mut command = Command::new(env!("CARGO"));
-    command.current_dir(crate::root()).args(["test", "--workspace"]).args(args);
+    command.current_dir(crate::root()).args(["test", "--workspace", "--no-fail-fast"]).args(args);
     command.env("KILOWORLD_GOLDEN", crate::root().join("target/golden"));
     if strict {
         // a skipped check must not look green
