@@ -10,8 +10,8 @@ import package::layout::{
     WORLDS_PER_GROUP, ld_M, ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_body_mass, ld_contact_dim, ld_contact_efc_address,
     ld_contact_geom, ld_efc_KBIP, ld_efc_R, ld_efc_force, ld_efc_margin, ld_efc_pos, ld_efc_type, ld_efc_vel, ld_eq_data,
     ld_eq_efc_address, ld_eq_type, ld_health_count, ld_health_limit, ld_health_memory, ld_health_size, ld_ncon, ld_nstep,
-    ld_opt_gravity, ld_opt_timestep, ld_qacc, ld_qfrc_bias, ld_qfrc_smooth, ld_qvel, ld_solver_Ma, ld_solver_grad, ld_stat_meaninertia,
-    ld_status, ld_time,
+    ld_opt_gravity, ld_opt_timestep, ld_qacc, ld_qfrc_bias, ld_qfrc_passive, ld_qfrc_smooth, ld_qvel, ld_solver_Ma,
+    ld_solver_grad, ld_stat_meaninertia, ld_status, ld_time,
     ld_xipos, st_health_count, st_health_id, st_health_memory, st_health_size, st_health_time, lane_of, world_of,
 };
 import package::lanes::{max_lanes, sum_lanes};
@@ -202,11 +202,11 @@ fn energy(w: u32, lane: u32, live: bool) {
         return;
     }
     let due = live && energy_due(w);
-    var motion = vec2<f32>(0.0);
+    var moving = vec2<f32>(0.0);
     var potential = vec2<f32>(0.0);
     if due {
         for (var i = lane; i < NV; i += LANES) {
-            motion[0] += kinetic(w, i);
+            moving[0] += kinetic(w, i);
         }
         if (OPT_DISABLEFLAGS & DISABLE_GRAVITY) == 0 {
             for (var b = 1u + lane; b < NBODY; b += LANES) {
@@ -215,36 +215,43 @@ fn energy(w: u32, lane: u32, live: bool) {
             }
         }
     }
+    // work of a step: of what acts as it likes, by the mean velocity; of what follows the motion, half by this state's power and
+    // half by the next one's, so that energy which too long a step makes of it shows
+    let h = ld_opt_timestep(w);
+    let half = 0.5 * h;
+    var powers = vec2<f32>(0.0);
     if live {
-        let h = ld_opt_timestep(w);
         for (var i = lane; i < NV; i += LANES) {
-            // all that is neither gravity nor inertia; what takes energy may take less than this, so it does not count
-            let force = ld_qfrc_smooth(w, i) + ld_qfrc_bias(w, i);
-            let way = h * (ld_qvel(w, i) + 0.5 * h * ld_qacc(w, i));
-            motion[1] += max(force * way, 0.0);
+            // what takes energy may take less than it seems, so it does not count
+            let force = ld_qfrc_smooth(w, i) + ld_qfrc_bias(w, i) - ld_qfrc_passive(w, i);
+            let given = max(force * (ld_qvel(w, i) + half * ld_qacc(w, i)), 0.0);
+            powers += vec2<f32>(given, max(ld_qfrc_passive(w, i) * ld_qvel(w, i), 0.0));
         }
     }
-    motion = sum_lanes(w, lane, motion);
+    moving = sum_lanes(w, lane, moving);
     potential = sum_lanes(w, lane, potential);
-    if due && lane == 0u {
-        energy_note(w, motion[0], potential);
-    }
+    powers = sum_lanes(w, lane, powers);
     if live && lane == 0u {
-        st_health_memory(w, u32(MEMORY_WORK), ld_health_memory(w, u32(MEMORY_WORK)) + motion[1]);
+        var work = ld_health_memory(w, u32(MEMORY_WORK)) + half * powers[1];
+        if due {
+            energy_note(w, vec2<f32>(moving[0], work), potential);
+            work = 0.0;
+        }
+        st_health_memory(w, u32(MEMORY_WORK), work + half * powers[1] + h * powers[0]);
     }
 }
 
-// Brings the balance up to date: kinetic energy, then potential energy and its size.
-fn energy_note(w: u32, moving: f32, potential: vec2<f32>) {
+// Brings the balance up to date: kinetic energy and the work since the last look, potential energy and its size.
+fn energy_note(w: u32, motion: vec2<f32>, potential: vec2<f32>) {
+    let moving = motion[0];
     let now = moving + potential[0];
-    let gain = now - ld_health_memory(w, u32(MEMORY_ENERGY)) - ld_health_memory(w, u32(MEMORY_WORK));
+    let gain = now - ld_health_memory(w, u32(MEMORY_ENERGY)) - motion[1];
     let fade = 1.0 - min(ld_opt_timestep(w) * (f32(ENERGY_EVERY) / FADE), 1.0);
     var surplus = max(ld_health_memory(w, u32(MEMORY_SURPLUS)) + gain, 0.0) * fade;
     if ld_health_memory(w, u32(MEMORY_ARMED)) <= 0.0 {
         surplus = 0.0;
     }
     let explained = max(ld_health_memory(w, u32(MEMORY_KINETIC)) * fade, moving - surplus);
-    st_health_memory(w, u32(MEMORY_WORK), 0.0);
     st_health_memory(w, u32(MEMORY_ENERGY), now);
     st_health_memory(w, u32(MEMORY_SURPLUS), surplus);
     st_health_memory(w, u32(MEMORY_KINETIC), explained);

@@ -303,7 +303,7 @@ fn health() {
             ("mix_pyr", "health", "max(2 * ld_contact_dim(w, c) - 2, 1)", "1"),
             ("mix_pyr", "health", "(ld_efc_vel(w, r) + ld_efc_vel(w, r + 1u)) * 0.5", "ld_efc_vel(w, r)"),
             ("collision_mix", "health", "select(1.0, 0.5, k + 1u == end)", "1.0"),
-            ("collision_mix", "health", "ld_qfrc_smooth(w, i) + ld_qfrc_bias(w, i)", "ld_qfrc_smooth(w, i)"),
+            ("collision_mix", "health", "ld_qfrc_smooth(w, i) + ld_qfrc_bias(w, i) -", "ld_qfrc_smooth(w, i) -"),
         ],
     );
 }

@@ -193,6 +193,19 @@ fn energy<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
     if m.size.nmocap > 0 {
         return;
     }
+    let h = m.opt_timestep[0];
+    let half = T::r(0.5) * h;
+    // work of a step: of what acts as it likes, by the mean velocity; of what follows the motion, half by this state's power and
+    // half by the next one's, so that energy which too long a step makes of it shows
+    let (mut given, mut followed) = (T::zero(), T::zero());
+    for i in 0..m.size.nv {
+        // what takes energy may take less than it seems, so it does not count
+        let force = d.qfrc_smooth[i] + d.qfrc_bias[i] - d.qfrc_passive[i];
+        given += (force * (d.qvel[i] + half * d.qacc[i])).max(T::zero());
+        followed += (d.qfrc_passive[i] * d.qvel[i]).max(T::zero());
+    }
+    let at = memory::WORK as usize;
+    let before = d.health_memory[at] + half * followed;
     let due = energy_due(d) & live;
     if due.any() {
         let (mut moving, mut lifted, mut size) = (T::zero(), T::zero(), T::zero());
@@ -206,38 +219,27 @@ fn energy<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
                 size += weight.abs();
             }
         }
-        energy_note(m, d, due, moving, [lifted, size]);
+        energy_note(m, d, due, [moving, before], [lifted, size]);
     }
-    let h = m.opt_timestep[0];
-    let mut work = T::zero();
-    for i in 0..m.size.nv {
-        // all that is neither gravity nor inertia; what takes energy may take less than this, so it does not count
-        let force = d.qfrc_smooth[i] + d.qfrc_bias[i];
-        let way = h * (d.qvel[i] + T::r(0.5) * h * d.qacc[i]);
-        work += (force * way).max(T::zero());
-    }
-    let at = memory::WORK as usize;
-    d.health_memory[at] = T::select(live, d.health_memory[at] + work, d.health_memory[at]);
+    let work = T::select(due, T::zero(), before) + half * followed + h * given;
+    d.health_memory[at] = T::select(live, work, d.health_memory[at]);
 }
 
-/// Brings the balance up to date: kinetic energy, then potential energy and its size.
+/// Brings the balance up to date: kinetic energy and the work since the last look, potential energy and its size.
 #[inline(always)]
-fn energy_note<T: Real>(m: &Model<T>, d: &mut World<T>, due: T::Mask, moving: T, potential: [T; 2]) {
+fn energy_note<T: Real>(m: &Model<T>, d: &mut World<T>, due: T::Mask, motion: [T; 2], potential: [T; 2]) {
+    let [moving, work] = motion;
     let [lifted, size] = potential;
     let now = moving + lifted;
     let before = &d.health_memory;
     let armed = before[memory::ARMED as usize].gt(T::zero());
-    let gain = now - before[memory::ENERGY as usize] - before[memory::WORK as usize];
+    let gain = now - before[memory::ENERGY as usize] - work;
     let fade = T::one() - (m.opt_timestep[0] * T::r(f64::from(ENERGY_EVERY) / FADE)).min(T::one());
     let surplus = T::select(armed, (before[memory::SURPLUS as usize] + gain).max(T::zero()) * fade, T::zero());
     let explained = (before[memory::KINETIC as usize] * fade).max(moving - surplus);
-    for (at, x) in [
-        (memory::WORK, T::zero()),
-        (memory::ENERGY, now),
-        (memory::SURPLUS, surplus),
-        (memory::KINETIC, explained),
-        (memory::ARMED, T::one()),
-    ] {
+    for (at, x) in
+        [(memory::ENERGY, now), (memory::SURPLUS, surplus), (memory::KINETIC, explained), (memory::ARMED, T::one())]
+    {
         d.health_memory[at as usize] = T::select(due, x, d.health_memory[at as usize]);
     }
     let all = moving + size;

@@ -5,7 +5,7 @@ use crate::expr::Expr;
 use crate::file::{Bits, LawFile, Texts, What};
 use crate::run::{Make, Outcome, start};
 use crate::world::World;
-use kiloworld_layout::{Buffer, Field, consts::status};
+use kiloworld_layout::{Buffer, Field, Stage, consts::status};
 use kiloworld_sim::{Batch, rng};
 use std::collections::BTreeMap;
 
@@ -20,8 +20,15 @@ const SPEED: f64 = 0.5;
 
 /// What persists of a world, and what its last step counted.
 fn kept() -> impl Iterator<Item = Field> {
-    let state = Field::TABLE.iter().filter(|f| f.buffer == Buffer::State && f.field != Field::qpos_lo).map(|f| f.field);
-    state.chain([Field::eq_active, Field::ncon, Field::nefc, Field::solver_niter, Field::status])
+    // what was found in a world has no part in its motion
+    let state = Field::TABLE.iter().filter(|f| f.buffer == Buffer::State && f.stage != Stage::Health);
+    state.map(|f| f.field).filter(|&f| f != Field::qpos_lo).chain([
+        Field::eq_active,
+        Field::ncon,
+        Field::nefc,
+        Field::solver_niter,
+        Field::status,
+    ])
 }
 
 /// What a user saves of a world to go on from there.

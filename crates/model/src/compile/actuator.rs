@@ -121,9 +121,6 @@ fn parameters(c: &mut Compiler<'_>, a: &Actuator) -> General {
             p.gainprm[0] = velocity.kv;
             p.biastype = BiasType::Affine;
             p.biasprm[2] = -velocity.kv;
-            if velocity.kv < 0.0 {
-                c.error(a.at.attr("kv"), "`kv` cannot be negative", "write 0 or more");
-            }
         }
         ActuatorKind::Other(tag) => c.refuse(
             &format!("actuator/{tag}"),

@@ -97,7 +97,9 @@ impl Groups {
             // with inertia from geoms always, they give that of both, and the parent's own holds where there are none
             if explicit && !always {
                 written[parent] = Some(lumps[parent]);
-                if lumps[parent].inertia.min() < MINVAL {
+                // of two points in one place it is no number
+                let inertia = lumps[parent].inertia;
+                if inertia.iter().any(|i| i.is_nan() || *i < MINVAL) {
                     points.push(b);
                 }
             }
