@@ -128,18 +128,12 @@ pub(crate) struct Where {
     pub(crate) fused: Option<bool>,
 }
 
+/// How worlds are started and driven.
 #[derive(Args)]
-pub(crate) struct Rollout {
-    /// MJCF file
-    pub(crate) model: PathBuf,
-    /// Number of worlds
-    #[arg(long, default_value_t = 4096)]
-    pub(crate) worlds: usize,
+pub(crate) struct Drive {
     /// Steps of every world
     #[arg(long, default_value_t = 1000)]
     pub(crate) steps: usize,
-    #[command(flatten)]
-    pub(crate) place: Where,
     /// Seed of the random controls
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
@@ -149,6 +143,19 @@ pub(crate) struct Rollout {
     /// Start from this keyframe, by name or number, instead of the reference pose
     #[arg(long, value_name = "K")]
     pub(crate) keyframe: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Rollout {
+    /// MJCF file
+    pub(crate) model: PathBuf,
+    /// Number of worlds
+    #[arg(long, default_value_t = 4096)]
+    pub(crate) worlds: usize,
+    #[command(flatten)]
+    pub(crate) drive: Drive,
+    #[command(flatten)]
+    pub(crate) place: Where,
     /// What is done with worlds that cannot go on: they stay frozen, are put back to their start and logged, or end the run
     #[arg(long, value_enum, default_value = "freeze")]
     pub(crate) on_failure: FailureArg,
@@ -207,20 +214,10 @@ pub(crate) struct Health {
     /// Number of worlds
     #[arg(long, default_value_t = 64)]
     pub(crate) worlds: usize,
-    /// Steps of every world
-    #[arg(long, default_value_t = 1000)]
-    pub(crate) steps: usize,
+    #[command(flatten)]
+    pub(crate) drive: Drive,
     #[command(flatten)]
     pub(crate) place: Where,
-    /// Seed of the random controls
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Controls: zero (or the keyframe's), or uniform in their ranges, new every step
-    #[arg(long, value_enum, default_value = "random")]
-    pub(crate) ctrl: CtrlArg,
-    /// Start from this keyframe, by name or number
-    #[arg(long, value_name = "K")]
-    pub(crate) keyframe: Option<String>,
     /// Start state: an npz or JSON file with qpos, qvel, xfrc_applied … by name, (n) or (nworld, n)
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! What several commands share.
 
-use crate::args::{BackendArg, PrecisionArg, Where};
+use crate::args::{BackendArg, CtrlArg, PrecisionArg, Where};
 use crate::arrays::Array;
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -103,8 +103,41 @@ pub(crate) fn random_control(batch: &Batch, seed: u64) -> impl Fn(usize, usize, 
     }
 }
 
+/// Steps `at` to `at + n` under the controls that are asked for, `random` being those of [`random_control`].
+pub(crate) fn step(
+    batch: &mut Batch,
+    ctrl: CtrlArg,
+    random: &(impl Fn(usize, usize, &mut [f64]) + Sync),
+    at: usize,
+    n: usize,
+) -> Result<(), kiloworld_sim::Error> {
+    match ctrl {
+        CtrlArg::Zero => batch.step(n),
+        CtrlArg::Random => batch.step_with(n, &|w, k, ctrl| random(w, at + k, ctrl)),
+    }
+}
+
+/// Takes steps `done` to `steps` in pieces, with a progress bar: `step(at, n)`.
+pub(crate) fn in_pieces(
+    mut done: usize,
+    steps: usize,
+    json: bool,
+    mut step: impl FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    let bar = progress(steps, json);
+    let piece = (steps / 50).clamp(1, 100);
+    while done < steps {
+        let n = piece.min(steps - done);
+        step(done, n)?;
+        done += n;
+        bar.set_position(done as u64);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
 /// A progress bar on a terminal; nothing elsewhere.
-pub(crate) fn progress(steps: usize, json: bool) -> ProgressBar {
+fn progress(steps: usize, json: bool) -> ProgressBar {
     if json || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

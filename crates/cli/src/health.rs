@@ -1,8 +1,8 @@
 //! `kiloworld health`.
 
-use crate::args::{CtrlArg, Health};
+use crate::args::Health;
 use crate::arrays;
-use crate::common::{Outcome, builder, keyframe, load, progress, random_control, set_state, thousands};
+use crate::common::{Outcome, builder, in_pieces, keyframe, load, random_control, set_state, step, thousands};
 use anyhow::{Context, Result, bail};
 use kiloworld_model::{Kind, Model};
 use kiloworld_sim::{Field, HealthLimits, Verdict};
@@ -12,14 +12,14 @@ use serde_json::json;
 const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &Health, json: bool) -> Result<Outcome> {
+    if args.place.no_health {
+        bail!("--no-health leaves nothing to report; drop it");
+    }
     let mut worst = Verdict::Ok;
     for path in &args.models {
         let model = load(path)?;
-        if args.place.no_health {
-            bail!("--no-health leaves nothing to report; drop it");
-        }
         let mut batch = builder(&model, args.worlds, &args.place).health(limits(&args.limit)?).build()?;
-        batch.reset(None, keyframe(&model, args.keyframe.as_deref())?)?;
+        batch.reset(None, keyframe(&model, args.drive.keyframe.as_deref())?)?;
         if let Some(state) = &args.state {
             set_state(&mut batch, &arrays::read(state)?)?;
         }
@@ -27,26 +27,14 @@ pub(crate) fn run(args: &Health, json: bool) -> Result<Outcome> {
         if !force.is_empty() {
             batch.set(Field::xfrc_applied, &force.repeat(args.worlds))?;
         }
-        let control = random_control(&batch, args.seed);
-        let bar = progress(args.steps, json);
-        let chunk = (args.steps / 50).clamp(1, 100);
-        let mut done = 0;
-        while done < args.steps {
-            let n = chunk.min(args.steps - done);
-            match args.ctrl {
-                CtrlArg::Zero => batch.step(n)?,
-                CtrlArg::Random => batch.step_with(n, &|w, k, ctrl| control(w, done + k, ctrl))?,
-            }
-            done += n;
-            bar.set_position(done as u64);
-        }
-        bar.finish_and_clear();
+        let control = random_control(&batch, args.drive.seed);
+        in_pieces(0, args.drive.steps, json, |at, n| Ok(step(&mut batch, args.drive.ctrl, &control, at, n)?))?;
         let health = batch.health()?;
         worst = worst.max(health.verdict);
         if json {
             println!(
                 "{}",
-                json!({ "model": path, "backend": batch.backend_name(), "steps": args.steps, "health": health })
+                json!({ "model": path, "backend": batch.backend_name(), "steps": args.drive.steps, "health": health })
             );
             continue;
         }
@@ -54,7 +42,7 @@ pub(crate) fn run(args: &Health, json: bool) -> Result<Outcome> {
             "{}: {} worlds, {} steps on {}",
             path.display(),
             thousands(args.worlds),
-            thousands(args.steps),
+            thousands(args.drive.steps),
             batch.backend_name()
         );
         println!("{health}");

@@ -1,8 +1,8 @@
 //! `kiloworld rollout`.
 
-use crate::args::{CtrlArg, FailureArg, Rollout};
+use crate::args::{FailureArg, Rollout};
 use crate::arrays::{Array, write_npz};
-use crate::common::{Outcome, builder, keyframe, load, progress, random_control, thousands};
+use crate::common::{self, Outcome, builder, in_pieces, keyframe, load, random_control, thousands};
 use anyhow::{Context, Result};
 use kiloworld_sim::{Batch, Field};
 use serde_json::json;
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     let builder = builder(&model, args.worlds, &args.place).on_failure(args.on_failure.into()).history(args.history);
     let mut batch = builder.build()?;
     let (bytes, shared) = batch.memory();
-    let keyframe = keyframe(&model, args.keyframe.as_deref())?;
+    let keyframe = keyframe(&model, args.drive.keyframe.as_deref())?;
     if keyframe.is_some() {
         batch.reset(None, keyframe)?;
     }
@@ -28,39 +28,27 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
             shared as f64 / 1e6
         );
     }
-    let control = random_control(&batch, args.seed);
+    let control = random_control(&batch, args.drive.seed);
     let mut dumps = Dumps { dir: args.dump_failed.clone(), seen: 0, written: Vec::new() };
     let mut step = |batch: &mut Batch, at: usize, n: usize| -> Result<()> {
-        let result = match args.ctrl {
-            CtrlArg::Zero => batch.step(n),
-            CtrlArg::Random => batch.step_with(n, &|w, k, ctrl| control(w, at + k, ctrl)),
-        };
+        let result = common::step(batch, args.drive.ctrl, &control, at, n);
         dumps.look(batch)?;
         Ok(result?)
     };
 
     // the first step compiles kernels and touches memory: it is the cold start, not the throughput
-    let first = args.steps.min(1);
+    let first = args.drive.steps.min(1);
     step(&mut batch, 0, first)?;
     batch.report()?;
     let cold = start.elapsed().as_secs_f64();
 
-    let bar = progress(args.steps, json);
-    let chunk = (args.steps / 50).clamp(1, 100);
     let clock = Instant::now();
-    let mut done = first;
-    while done < args.steps {
-        let n = chunk.min(args.steps - done);
-        step(&mut batch, done, n)?;
-        done += n;
-        bar.set_position(done as u64);
-    }
+    in_pieces(first, args.drive.steps, json, |at, n| step(&mut batch, at, n))?;
     let report = batch.report()?;
     let elapsed = clock.elapsed().as_secs_f64();
-    bar.finish_and_clear();
 
     let failures = batch.failures()?;
-    let timed = (args.steps - first) * args.worlds;
+    let timed = (args.drive.steps - first) * args.worlds;
     let rate = if timed == 0 { 0.0 } else { timed as f64 / elapsed };
     let factor = rate * batch.model().opt_timestep[0];
     if let Some(path) = &args.out {
@@ -76,7 +64,7 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
         println!(
             "{}",
             json!({
-                "model": args.model, "backend": batch.backend_name(), "worlds": args.worlds, "steps": args.steps,
+                "model": args.model, "backend": batch.backend_name(), "worlds": args.worlds, "steps": args.drive.steps,
                 "world_steps_per_s": rate, "real_time_factor": factor, "cold_start_s": cold,
                 "bytes_per_world": bytes, "bytes_shared": shared, "report": report,
                 "failures": failures.len(), "first_failures": &failures[..failures.len().min(SHOWN)], "dumps": dumps.written,
@@ -89,7 +77,7 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
                 "{} world-steps/s, {} times real time ({} steps in {elapsed:.2} s)",
                 thousands(rate as usize),
                 thousands(factor as usize),
-                args.steps - first
+                args.drive.steps - first
             );
         }
         println!("contacts: mean {:.1}, most {} of {}", report.ncon_mean, report.ncon_max, report.nconmax);
