@@ -23,12 +23,16 @@ pub struct HealthLimits {
 
 impl Default for HealthLimits {
     fn default() -> Self {
-        let [position, angle, penetration, energy, residual] = HEALTH_LIMITS;
-        Self { position, angle, penetration, energy, residual }
+        Self::from_slice(&HEALTH_LIMITS)
     }
 }
 
 impl HealthLimits {
+    fn from_slice(limits: &[f64]) -> Self {
+        let [position, angle, penetration, energy, residual] = [0, 1, 2, 3, 4].map(|k| limits[k]);
+        Self { position, angle, penetration, energy, residual }
+    }
+
     pub(crate) fn to_array(self) -> [f64; check::COUNT as usize] {
         [self.position, self.angle, self.penetration, self.energy, self.residual]
     }
@@ -206,25 +210,18 @@ impl Health {
 
     /// The worst finding of each flag, with the number of worlds that have it.
     pub fn summary(&self) -> Vec<(&Finding, usize)> {
-        let mut worst: Vec<(&Finding, usize)> = Vec::new();
-        for finding in &self.findings {
-            match worst.iter_mut().find(|w| w.0.flag == finding.flag) {
-                Some(w) => {
-                    // a world can have both errors of a weld
-                    w.1 += usize::from(self.first_of_its_world(finding));
-                    if finding.size / finding.limit > w.0.size / w.0.limit {
-                        w.0 = finding;
-                    }
-                }
-                None => worst.push((finding, 1)),
-            }
-        }
-        worst.sort_by_key(|w| w.0.flag);
-        worst
-    }
-
-    fn first_of_its_world(&self, finding: &Finding) -> bool {
-        self.findings.iter().find(|f| f.world == finding.world && f.flag == finding.flag) == Some(finding)
+        let mut flags: Vec<Flag> = self.findings.iter().map(|f| f.flag).collect();
+        flags.sort_unstable();
+        flags.dedup();
+        let one = |flag: Flag| {
+            let worse = |a: &Finding, b: &Finding| b.size / b.limit > a.size / a.limit;
+            let worst = self.of(flag).reduce(|a, b| if worse(a, b) { b } else { a })?;
+            // findings go world by world, and a world can have both errors of a weld
+            let mut worlds: Vec<usize> = self.of(flag).map(|f| f.world).collect();
+            worlds.dedup();
+            Some((worst, worlds.len()))
+        };
+        flags.into_iter().filter_map(one).collect()
     }
 }
 
@@ -264,35 +261,29 @@ impl Batch {
         let ids: Vec<usize> = (0..self.nworld()).collect();
         let values = self.forward(&ids, &FIELDS)?;
         let m = self.model();
-        let limits = m.health_limit.as_slice();
         let mut findings = Vec::new();
+        let (mut degraded, mut failed) = (0, 0);
         for world in ids {
             let row = |k: usize| {
                 let n = values[k].len() / self.nworld();
                 &values[k][world * n..(world + 1) * n]
             };
+            let first = findings.len();
             frozen(m, world, &row, &mut findings);
             checks(m, self.names(), world, &row, &mut findings);
-        }
-        let verdicts = |v: Verdict| {
-            let mut worlds: Vec<(usize, Verdict)> = Vec::new();
-            for f in &findings {
-                match worlds.last_mut() {
-                    Some(last) if last.0 == f.world => last.1 = last.1.max(f.verdict()),
-                    _ => worlds.push((f.world, f.verdict())),
-                }
+            match findings[first..].iter().map(Finding::verdict).max() {
+                Some(Verdict::Failed) => failed += 1,
+                Some(Verdict::Degraded) => degraded += 1,
+                Some(Verdict::Ok) | None => {}
             }
-            worlds.iter().filter(|w| w.1 == v).count()
-        };
-        let (degraded, failed) = (verdicts(Verdict::Degraded), verdicts(Verdict::Failed));
-        let [position, angle, penetration, energy, residual] = [0, 1, 2, 3, 4].map(|k| limits[k]);
+        }
         Ok(Health {
             verdict: findings.iter().map(Finding::verdict).max().unwrap_or(Verdict::Ok),
             nworld: self.nworld(),
             ok: self.nworld() - degraded - failed,
             degraded,
             failed,
-            limits: HealthLimits { position, angle, penetration, energy, residual },
+            limits: HealthLimits::from_slice(&m.health_limit),
             findings,
         })
     }
