@@ -27,7 +27,7 @@ fn pgs_start(w: u32, lane: u32) {
         st_efc_Jaref(w, e, ld_efc_Jv(w, e) - ld_efc_aref(w, e));
     }
     sync();
-    rows_force(w, lane, true);
+    _ = rows_force(w, lane, true);
     dual_qacc(w, lane);
     sync();
     for (var i = lane; i < NV; i += LANES) {

@@ -1,8 +1,8 @@
 // Constraint rows as the solver uses them: products with J, forces and zones of the cost.
 import package::layout::{
-    CNSTR_CONTACT_ELLIPTIC, CONE_ELLIPTIC, LANES, NV, OPT_CONE, STATE_LINEARNEG, STATE_LINEARPOS, STATE_QUADRATIC,
+    CNSTR_CONTACT_ELLIPTIC, CONE_ELLIPTIC, LANES, NV, OPT_CONE, STATE_CONE, STATE_LINEARNEG, STATE_LINEARPOS, STATE_QUADRATIC,
     STATE_SATISFIED, WORLDS_PER_GROUP, ld4_efc_J, ld_contact_efc_address, ld_efc_D, ld_efc_Jaref, ld_efc_Jv, ld_efc_R,
-    ld_efc_aref, ld_efc_force, ld_efc_frictionloss, ld_efc_id, ld_efc_type, ld_ncon, ld_ne, ld_nefc, ld_nf, ld_nl, ld_qacc_smooth,
+    ld_efc_aref, ld_efc_force, ld_efc_frictionloss, ld_efc_id, ld_efc_state, ld_efc_type, ld_ncon, ld_ne, ld_nefc, ld_nf, ld_nl, ld_qacc_smooth,
     ld_qacc_warmstart, ld_solver_Mv, ld_solver_search, st_efc_Jaref, st_efc_Jv, st_efc_force, st_efc_state, st_qacc,
     st_qfrc_constraint, st_solver_Ma, st_solver_search
 };
@@ -153,15 +153,17 @@ fn rows_load_Jv(w: u32, e: u32, dim: u32) -> array<f32, 6> {
     return x;
 }
 
-// efc_force, efc_state and qfrc_constraint = Jᵀ efc_force from efc_Jaref; uniform control flow only.
-fn rows_force(w: u32, lane: u32, go: bool) {
+// efc_force, efc_state and qfrc_constraint = Jᵀ efc_force from efc_Jaref. Of the lane's rows and contacts, how many make the
+// Hessian another than before; uniform control flow only.
+fn rows_force(w: u32, lane: u32, go: bool) -> f32 {
     let rows = row_counts(w);
+    var changed = 0.0;
     if go {
         for (var e = lane; e < rows.plain; e += LANES) {
-            row_force(w, e, rows);
+            changed += row_force(w, e, rows);
         }
         for (var c = lane; c < rows.cones; c += LANES) {
-            cone_rows_force(w, c);
+            changed += cone_rows_force(w, c);
         }
     }
     sync();
@@ -169,10 +171,11 @@ fn rows_force(w: u32, lane: u32, go: bool) {
         rows_mul_t(w, lane);
     }
     sync();
+    return changed;
 }
 
 // GPU only: a row of rows_force.
-fn row_force(w: u32, e: u32, rows: RowCounts) {
+fn row_force(w: u32, e: u32, rows: RowCounts) -> f32 {
     let x = ld_efc_Jaref(w, e);
     var force = -ld_efc_D(w, e) * x;
     var zone = STATE_QUADRATIC;
@@ -192,25 +195,30 @@ fn row_force(w: u32, e: u32, rows: RowCounts) {
             zone = STATE_LINEARPOS;
         }
     }
+    let changed = select(0.0, 1.0, ld_efc_state(w, e) != zone);
     st_efc_force(w, e, force);
     st_efc_state(w, e, zone);
+    return changed;
 }
 
 // GPU only: an elliptic contact of rows_force.
-fn cone_rows_force(w: u32, c: u32) {
+fn cone_rows_force(w: u32, c: u32) -> f32 {
     let first = ld_contact_efc_address(w, c);
     if first < 0 {
-        return;
+        return 0.0;
     }
     let e = u32(first);
     let cone = cone_new(w, c, e);
     let out = cone_force(cone, rows_load_Jaref(w, e, cone.dim));
+    // in the middle zone the Hessian is another everywhere
+    let changed = select(0.0, 1.0, out.zone == STATE_CONE || ld_efc_state(w, e) != out.zone);
     for (var j = 0u; j < 6u; j += 1u) {
         if j < cone.dim {
             st_efc_force(w, e + j, out.force[j]);
             st_efc_state(w, e + j, out.zone);
         }
     }
+    return changed;
 }
 
 // qfrc_constraint = Jᵀ efc_force, a lane a block of 4 dofs.

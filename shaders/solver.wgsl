@@ -16,17 +16,20 @@ import package::solver_vector::{mul_m};
 const SOLVER_DONE: u32 = 0u;
 // solver_scalar: the Newton decrement that rounding alone makes.
 const SOLVER_FLOOR: u32 = 1u;
+// solver_scalar: not 0 where the factor in solver_H is still that of the Hessian.
+const SOLVER_FACTORED: u32 = 2u;
 
 // Chooses where to start. The CPU also asks whether that is the minimum already, to be spared the Hessian; the first step
 // asks the same of the Newton decrement, which is smaller.
 fn solver_init(w: u32, lane: u32) {
     rows_start(w, lane, (OPT_DISABLEFLAGS & DISABLE_WARMSTART) == 0);
     let floor = rounding_floor(w, lane);
-    rows_force(w, lane, true);
+    _ = rows_force(w, lane, true);
     gradient(w, lane, true);
     if lane == 0u {
         st_solver_niter(w, 0);
         st_solver_scalar(w, SOLVER_FLOOR, floor);
+        st_solver_scalar(w, SOLVER_FACTORED, 0.0);
         st_solver_scalar(w, SOLVER_DONE, select(0.0, 1.0, ld_nefc(w) == 0));
     }
 }
@@ -34,12 +37,16 @@ fn solver_init(w: u32, lane: u32) {
 // One Newton step.
 fn solver_iter(w: u32, lane: u32) {
     var go = ld_solver_scalar(w, SOLVER_DONE) == 0.0;
-    let going = group_max(w, lane, select(0u, 1u, go));
+    // 1: with the factor it has, 2: with another
+    let going = group_max(w, lane, select(0u, select(2u, 1u, ld_solver_scalar(w, SOLVER_FACTORED) != 0.0), go));
     if going == 0u { // uniform: the same for the whole group
         return;
     }
-    hessian(w, lane, go);
-    factor(w, lane, go);
+    // a world at its minimum is here again where its gradient is all rounding: the factor it has tells that
+    if going == 2u { // uniform: the same for the whole group
+        hessian(w, lane, go);
+        factor(w, lane, go);
+    }
     solve(w, lane, go);
     var terms = vec2<f32>(0.0);
     if go {
@@ -76,17 +83,18 @@ fn solver_iter(w: u32, lane: u32) {
         }
     }
     sync();
-    rows_force(w, lane, go);
+    terms = vec2<f32>(0.0, rows_force(w, lane, go));
     gradient(w, lane, go);
-    terms = vec2<f32>(0.0);
     if go {
         for (var i = lane; i < NV; i += LANES) {
             let g = ld_solver_grad(w, i);
             terms[0] += g * g;
         }
     }
-    let grad = sqrt(sum_lanes(w, lane, terms)[0]) * scale(w);
+    let sums = sum_lanes(w, lane, terms);
+    let grad = sqrt(sums[0]) * scale(w);
     if go && lane == 0u {
+        st_solver_scalar(w, SOLVER_FACTORED, select(0.0, 1.0, sums[1] == 0.0));
         st_solver_niter(w, ld_solver_niter(w) + 1);
         // the derivative is monotone along the line: the trapezium is the improvement where the cost is quadratic, and at
         // least half of it elsewhere

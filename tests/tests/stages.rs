@@ -231,6 +231,8 @@ fn solver() {
             ),
             ("mix", "cone", "out.force[0] = normal;", "out.force[0] = 1.01 * normal;"),
             ("mix", "rows", "force = loss;", "force = 0.9 * loss;"),
+            ("mix", "rows", "out.zone == STATE_CONE || ld_efc_state(w, e) != out.zone", "false"),
+            ("mix_pyr", "rows", "let changed = select(0.0, 1.0, ld_efc_state(w, e) != zone);", "let changed = 0.0;"),
             ("mix_pyr", "rows", "var force = -ld_efc_D(w, e) * x;", "var force = -0.99 * ld_efc_D(w, e) * x;"),
             ("mix_pyr", "solver_vector", "let below = u32(ld_dof_descnum(w, i));", "let below = 0u;"),
             (

@@ -100,14 +100,14 @@ pub fn cone_cost<T: Real>(cone: &Cone<T>, x: &[T; 6]) -> T {
     T::select(zones.satisfied, T::zero(), cost)
 }
 
-/// The force: minus the gradient of the cost.
+/// The force, minus the gradient of the cost, and the zones.
 #[inline(always)]
-pub fn cone_force<T: Real>(cone: &Cone<T>, x: &[T; 6]) -> [T; 6] {
+pub fn cone_force<T: Real>(cone: &Cone<T>, x: &[T; 6]) -> ([T; 6], Zones<T::Mask>) {
     let (n, u, t) = cone_point(cone, x);
     let zones = cone_zone(cone.mu, n, t);
     let mut force = [T::zero(); 6];
     if zones.satisfied.all() {
-        return force;
+        return (force, zones);
     }
     for j in 0..cone.dim {
         force[j] = T::select(zones.quadratic, -cone.stiffness[j] * x[j], T::zero());
@@ -120,7 +120,7 @@ pub fn cone_force<T: Real>(cone: &Cone<T>, x: &[T; 6]) -> [T; 6] {
             force[j] = T::select(zones.middle, tangent * u[j] * cone.scale[j], force[j]);
         }
     }
-    force
+    (force, zones)
 }
 
 /// The curvature of the cost in the middle zone.

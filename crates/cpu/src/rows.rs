@@ -174,10 +174,12 @@ fn rows_cost<T: Real>(d: &World<T>) -> T {
     cost
 }
 
-/// `efc_force`, `solver_D` and `qfrc_constraint = Jᵀ efc_force` from `efc_Jaref`, where something is `live`.
+/// `efc_force`, `solver_D` and `qfrc_constraint = Jᵀ efc_force` from `efc_Jaref`, where something is `live`. Tells where the
+/// Hessian is another than before.
 #[inline(always)]
-pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
+pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) -> T::Mask {
     let (ne, nf, nefc) = (d.slot_ne[0] as usize, d.slot_nf[0] as usize, d.slot_nefc[0] as usize);
+    let mut changed = T::Mask::splat(false);
     for e in 0..ne {
         d.efc_force[e] = -d.efc_D[e] * d.efc_Jaref[e];
         d.solver_D[e] = d.efc_D[e];
@@ -187,7 +189,9 @@ pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask)
         let knee = d.efc_R[e] * loss;
         let (negative, positive) = (x.le(-knee), x.ge(knee));
         d.efc_force[e] = T::select(negative, loss, T::select(positive, -loss, -d.efc_D[e] * x));
-        d.solver_D[e] = T::select(negative | positive, T::zero(), d.efc_D[e]);
+        let weight = T::select(negative | positive, T::zero(), d.efc_D[e]);
+        changed = changed | !weight.same(d.solver_D[e]);
+        d.solver_D[e] = weight;
     }
     let mut e = ne + nf;
     while e < nefc {
@@ -195,12 +199,17 @@ pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask)
             e += 1;
         } else if d.efc_type[e] == cnstr::CONTACT_ELLIPTIC {
             let cone = Cone::new(d, e);
-            let force = cone_force(&cone, &cone.load(&d.efc_Jaref, e));
+            let (force, zones) = cone_force(&cone, &cone.load(&d.efc_Jaref, e));
             d.efc_force[e..e + cone.dim].copy_from_slice(&force[..cone.dim]);
+            let weight = T::select(zones.quadratic, d.efc_D[e], T::zero());
+            // in the middle zone the Hessian is another everywhere
+            changed = changed | zones.middle | !weight.same(d.solver_D[e]);
+            d.solver_D[e] = T::select(zones.middle, T::r(-1.0), weight);
             e += cone.dim;
         } else {
             let x = d.efc_Jaref[e];
             let weight = T::select(x.lt(T::zero()), d.efc_D[e], T::zero());
+            changed = changed | !weight.same(d.solver_D[e]);
             d.solver_D[e] = weight;
             // the lesser: no force where x is not finite
             d.efc_force[e] = -weight * x.min(T::zero());
@@ -208,6 +217,7 @@ pub(crate) fn rows_force<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask)
         }
     }
     rows_mul_t(m, d, live);
+    changed
 }
 
 // CPU only: `row_force` has it at hand on the GPU.

@@ -19,16 +19,18 @@ use kiloworld_layout::consts::{disable, solver as kind};
 pub(crate) const DONE: usize = 0;
 /// `solver_scalar`: the Newton decrement that rounding alone makes.
 pub(crate) const FLOOR: usize = 1;
+/// `solver_scalar`: not 0 where the factor in `solver_H` is still that of the Hessian.
+const FACTORED: usize = 2;
 /// `solver_scalar`: derivative of the cost along the search direction at its start.
-pub(crate) const SLOPE: usize = 2;
+pub(crate) const SLOPE: usize = 3;
 /// `solver_scalar`: step along the search direction.
-pub(crate) const STEP: usize = 3;
+pub(crate) const STEP: usize = 4;
 /// `solver_scalar`: derivative of the cost at the end of the step.
-pub(crate) const SLOPE_END: usize = 4;
+pub(crate) const SLOPE_END: usize = 5;
 /// `solver_scalar`: derivative along the search direction of the part that is quadratic everywhere.
-pub(crate) const LINEAR: usize = 5;
+pub(crate) const LINEAR: usize = 6;
 /// `solver_scalar`: its second derivative.
-pub(crate) const CURVATURE: usize = 6;
+pub(crate) const CURVATURE: usize = 7;
 
 // CPU only: its loop is a sequence of kernels on the GPU.
 /// See `Stage`.
@@ -113,8 +115,11 @@ pub(crate) fn count<T: Real>(niter: &mut T::Int, mask: T::Mask) {
 pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let live = !done(d);
     rows_live(d, live);
-    hessian(m, d, live);
-    factor(&mut d.solver_H, m.size.nv, m.size.nvpad, &d.solver_tile);
+    // a world at its minimum is here again where its gradient is all rounding: the factor it has tells that
+    if (live & d.solver_scalar[FACTORED].same(T::zero())).any() {
+        hessian(m, d, live);
+        factor(&mut d.solver_H, m.size.nv, m.size.nvpad, &d.solver_tile);
+    }
     for (s, g) in d.solver_search.iter_mut().zip(&d.solver_grad) {
         *s = -*g;
     }
@@ -145,7 +150,8 @@ pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
             d.efc_Jaref[e] += step * d.efc_Jv[e];
         }
     }
-    rows_force(m, d, live);
+    let changed = rows_force(m, d, live);
+    d.solver_scalar[FACTORED] = T::select(changed, T::zero(), T::one());
     gradient(d);
     count::<T>(&mut d.solver_niter[0], live);
 
