@@ -30,17 +30,23 @@ fn hessian(w: u32, lane: u32, go: bool) {
     }
     sync();
     if go {
-        var t = 0u;
-        for (var i = 0u; i < rolled(NBLOCK); i += SPAN) {
-            for (var j = 0u; j <= i; j += SPAN) {
-                if t % LANES == lane {
-                    hessian_tiles(w, n, i, j);
-                }
-                t += 1u;
-            }
+        let spans = (rolled(NBLOCK) + SPAN - 1u) / SPAN;
+        for (var t = lane; t < spans * (spans + 1u) / 2u; t += LANES) {
+            let at = SPAN * place_in_triangle(t);
+            hessian_tiles(w, n, at[0], at[1]);
         }
     }
     sync();
+}
+
+// GPU only: tiles are the GPU's.
+// Row and column of place t of a lower triangle, counted row by row. Lanes count their own places, not all: those that skip
+// a place would wait for the one that has it.
+fn place_in_triangle(t: u32) -> vec2<u32> {
+    // the root is rounded
+    let near = u32(0.5 * sqrt(8.0 * f32(t) + 1.0));
+    let row = near - select(0u, 1u, near * (near + 1u) / 2u > t);
+    return vec2<u32>(row, t - row * (row + 1u) / 2u);
 }
 
 // GPU only: tiles are the GPU's.
@@ -205,14 +211,9 @@ fn factor(w: u32, lane: u32, go: bool) {
             if lane == 0u {
                 st_tile(w, k, k, diagonal);
             }
-            var t = 0u;
-            for (var i = 0u; i < k; i += 1u) {
-                for (var j = 0u; j <= i; j += 1u) {
-                    if t % LANES == lane {
-                        factor_update(w, k, i, j);
-                    }
-                    t += 1u;
-                }
+            for (var t = lane; t < k * (k + 1u) / 2u; t += LANES) {
+                let at = place_in_triangle(t);
+                factor_update(w, k, at[0], at[1]);
             }
         }
         sync();

@@ -1,6 +1,6 @@
 //! Endurance: among worlds that are poisoned, overflow and are reset, every other world has the bits of an undisturbed run.
 //!
-//! `cargo xtask endurance` runs it in full; here it is scaled: see [`world_steps`].
+//! `cargo xtask endurance` runs it in full; here it is scaled: see [`world_steps`], and on few models on a GPU.
 
 use crate::batch::{On, bits};
 use kiloworld_layout::Field;
@@ -10,9 +10,16 @@ use kiloworld_sim::{Backend, Batch, BatchBuilder, Precision, rng};
 use kiloworld_tests::{adapter, corpus};
 use std::collections::BTreeSet;
 
-/// World-steps of one backend over all models: what `KILOWORLD_ENDURANCE` says, else a fiftieth of the whole.
+/// World-steps of one backend over all models, where the full run is asked for.
+fn full() -> Option<usize> {
+    std::env::var("KILOWORLD_ENDURANCE")
+        .ok()
+        .map(|n| n.parse().expect("KILOWORLD_ENDURANCE is a number of world-steps"))
+}
+
+/// As `full`, else a fiftieth of the whole.
 fn world_steps() -> usize {
-    std::env::var("KILOWORLD_ENDURANCE").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000)
+    full().unwrap_or(20_000)
 }
 
 /// Steps of a call; resets lie between calls.
@@ -238,13 +245,14 @@ fn all_models_on_the_cpu_in_f32_lanes() {
     endure(models(), CPU32, WORLDS, world_steps());
 }
 
-/// Few models: on a software device a world-step costs a hundred times more.
+/// Few models where not all is asked for: on a software device a world-step costs a hundred times more.
 #[test]
-fn two_models_on_the_gpu() {
+fn models_on_the_gpu() {
     if adapter::gpu().is_none() {
         return;
     }
-    let models = models().into_iter().filter(|(name, _)| ["incline", "box_stack"].contains(&&name[..])).collect();
+    let wanted = |name: &str| full().is_some() || ["incline", "box_stack"].contains(&name);
+    let models = models().into_iter().filter(|(name, _)| wanted(name)).collect();
     endure(models, On(Backend::Gpu, Precision::F32, None), WORLDS, (world_steps() / 5).max(8_000));
 }
 

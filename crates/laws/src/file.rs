@@ -15,6 +15,9 @@ pub(crate) struct LawFile {
     /// keyframe to start from
     #[serde(default)]
     pub(crate) key: Option<usize>,
+    /// invocations that work on a world together on a software device, where worlds are large and few
+    #[serde(default)]
+    pub(crate) lanes: Option<u32>,
     #[serde(default)]
     vars: BTreeMap<String, Text>,
     #[serde(default)]
