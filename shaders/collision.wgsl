@@ -19,6 +19,7 @@ import package::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
 import package::collide_plane::{collide_plane_box, collide_plane_capsule, collide_plane_sphere};
 import package::collide_sphere::{collide_sphere_box, collide_sphere_capsule, collide_sphere_sphere};
 import package::contact_set::{ContactSet, Pose};
+import package::loops::{loops_ran};
 import package::two_float::tf_diff3;
 
 // Pairs that a lane tests at a time.
@@ -48,6 +49,7 @@ fn collision(w: u32, lane: u32) {
             st_status(w, ld_status(w) | STATUS_CONTACT_OVERFLOW);
         }
     }
+    loops_ran(w);
 }
 
 // GPU only: in Rust this is the loop over the pairs.

@@ -16,6 +16,7 @@ import package::layout::{
 import package::math::{quat_normalize, quat_to_vel};
 import package::constraint_row::{Solimp, contact_bodies, last_dof, st_scalar_row, zero_rows};
 import package::constraint_anchor::{eq_body};
+import package::loops::{loops_ran};
 
 // Rows wanted and held so far; the same in all lanes of a world.
 struct Rows { need: i32, held: i32 }
@@ -133,6 +134,7 @@ fn constraint(w: u32, lane: u32) {
             st_status(w, ld_status(w) | STATUS_ROW_OVERFLOW);
         }
     }
+    loops_ran(w);
 }
 
 // Number of rows of equality e in this world.

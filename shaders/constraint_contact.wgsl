@@ -9,6 +9,7 @@ import package::constraint_row::{
     Solimp, contact_bodies, dof_above, impedance, last_dof, limit_stiffness, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row,
     zero_rows
 };
+import package::loops::{loops_ran};
 
 // Fills the rows of all contacts that have room.
 fn constraint_contact(w: u32, lane: u32) {
@@ -21,6 +22,7 @@ fn constraint_contact(w: u32, lane: u32) {
             st_contact_mu(w, c, 0.0);
         }
     }
+    loops_ran(w);
 }
 
 // Fills the rows of contact c, from row r0.

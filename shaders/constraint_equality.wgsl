@@ -12,6 +12,7 @@ import package::constraint_row::{
     zero_rows
 };
 import package::constraint_anchor::{eq_anchor, half_relative};
+import package::loops::{loops_ran};
 
 // Fills the rows of all equalities that have room.
 fn constraint_equality(w: u32, lane: u32) {
@@ -21,6 +22,7 @@ fn constraint_equality(w: u32, lane: u32) {
             equality_rows(w, e, u32(r));
         }
     }
+    loops_ran(w);
 }
 
 // Fills the rows of equality e, from row r0.

@@ -10,6 +10,7 @@ import package::layout::{
     st_qacc, lane_of, world_of
 };
 import package::lanes::{sum_lanes};
+import package::loops::{loops_ran};
 import package::math::{EPSILON, rolled};
 import package::rows::{is_elliptic, row_counts, rows_mul_t};
 import package::solver_vector::{NBLOCK, dof_vec};
@@ -25,6 +26,7 @@ fn dual_init(w: u32, lane: u32, part: u32) {
     for (var e = part * LANES + lane; e < n; e += DUAL_PARTS * LANES) {
         dual_solve(w, e);
     }
+    loops_ran(w);
 }
 
 // GPU only: the CPU solves in a slice.
@@ -322,6 +324,7 @@ fn dual_finish(w: u32, lane: u32) {
     rows_mul_t(w, lane);
     dual_qacc(w, lane);
     dual_state(w, lane);
+    loops_ran(w);
 }
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)

@@ -15,6 +15,7 @@ import package::layout::{
     ld_xipos, st_health_count, st_health_id, st_health_memory, st_health_size, st_health_time, lane_of, world_of,
 };
 import package::lanes::{max_lanes, sum_lanes};
+import package::loops::{loops_ran};
 
 // Seconds after which what energy and speed were known is half forgotten, and more.
 const FADE: f32 = 1.0;
@@ -37,6 +38,7 @@ fn health(w: u32, lane: u32) {
     penetration(w, lane, live);
     residual(w, lane, live);
     energy(w, lane, live);
+    loops_ran(w);
 }
 
 // The worse of two pairs (size, what it was), the first where they are alike.

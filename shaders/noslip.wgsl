@@ -9,6 +9,7 @@ import package::dual::{
     block_first, dual_blocks, dual_change, dual_load, dual_qacc, dual_set, dual_store, friction_problem
 };
 import package::lanes::{group_max, sum_lanes};
+import package::loops::{loops_ran};
 import package::pgs::{block_forces, block_friction, block_matrix, block_residual, friction_bias, friction_block};
 import package::rows::{is_elliptic, is_first, row_counts};
 import package::solver::{SOLVER_DONE, scale};
@@ -22,6 +23,7 @@ fn noslip_start(w: u32, lane: u32) {
         st_noslip_niter(w, 0);
         st_solver_scalar(w, SOLVER_DONE, select(0.0, 1.0, row_counts(w).all == 0u));
     }
+    loops_ran(w);
 }
 
 // What the regularizer of the swept rows cost before it was dropped: part of the first sweep's improvement. Uniform control
@@ -78,6 +80,7 @@ fn noslip_sweep(w: u32, lane: u32, turn: u32) {
             st_solver_scalar(w, SOLVER_DONE, 1.0);
         }
     }
+    loops_ran(w);
 }
 
 // GPU only: dual_set on the CPU.

@@ -9,6 +9,7 @@ import package::dual::{
     block_first, dual_blocks, dual_change, dual_load, dual_qacc, dual_residual, dual_set, dual_store, friction_problem
 };
 import package::lanes::{group_max, sum_lanes};
+import package::loops::{loops_ran};
 import package::math::{sync};
 import package::rows::{RowCounts, is_elliptic, is_first, row_counts, rows_force, rows_mul};
 import package::solver::{SOLVER_DONE, scale};
@@ -54,6 +55,7 @@ fn pgs_start(w: u32, lane: u32) {
         st_solver_niter(w, 0);
         st_solver_scalar(w, SOLVER_DONE, 0.0);
     }
+    loops_ran(w);
 }
 
 // One sweep over all rows, and whether it was the last.
@@ -87,6 +89,7 @@ fn pgs_sweep(w: u32, lane: u32) {
             st_solver_scalar(w, SOLVER_DONE, 1.0);
         }
     }
+    loops_ran(w);
 }
 
 // Sets the force of one row to its best; the change of the dual cost.

@@ -7,6 +7,7 @@ import package::layout::{
 };
 import package::math::{quat_mul, sync};
 import package::constraint_anchor::{eq_anchor, half_relative};
+import package::loops::{loops_ran};
 
 // Velocity and reference acceleration of every row.
 fn reference(w: u32, lane: u32) {
@@ -21,6 +22,7 @@ fn reference(w: u32, lane: u32) {
             equality_bias(w, e);
         }
     }
+    loops_ran(w);
 }
 
 // Velocity J qvel of row r and its reference acceleration -B vel - K I (pos - margin).

@@ -7,6 +7,7 @@ import package::layout::{
 };
 import package::lanes::{group_max, sum_lanes};
 import package::linesearch::{linesearch};
+import package::loops::{loops_ran};
 import package::math::{EPSILON, sync};
 import package::rows::{rows_force, rows_mul, rows_start};
 import package::solver_matrix::{factor, hessian, solve};
@@ -32,6 +33,7 @@ fn solver_init(w: u32, lane: u32) {
         st_solver_scalar(w, SOLVER_FACTORED, 0.0);
         st_solver_scalar(w, SOLVER_DONE, select(0.0, 1.0, ld_nefc(w) == 0));
     }
+    loops_ran(w);
 }
 
 // One Newton step.
@@ -105,6 +107,7 @@ fn solver_iter(w: u32, lane: u32) {
             st_solver_scalar(w, SOLVER_DONE, 1.0);
         }
     }
+    loops_ran(w);
 }
 
 // MuJoCo's scale of costs and gradients.

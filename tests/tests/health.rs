@@ -2,7 +2,7 @@
 
 use kiloworld_model::Model;
 use kiloworld_sim::{Backend, Batch, BatchBuilder, Field, Flag, Health, Precision, Verdict, Welds};
-use kiloworld_tests::adapter;
+use kiloworld_tests::{adapter, corpus};
 
 /// A builder a backend: f64, f32 in lanes, and the GPU where there is one.
 fn backends(model: &Model) -> Vec<(&'static str, BatchBuilder<'_>)> {
@@ -73,6 +73,27 @@ fn limits_can_be_set() {
         batch.set(Field::xfrc_applied, &pull).expect("set");
         batch.step(400).expect("stepped");
         assert_eq!(flags(&batch.health().expect("read")), [Flag::JointFail], "{backend}");
+    }
+}
+
+/// Worlds that make llvmpipe stop loops are frozen and say so; with more lanes they go on.
+#[test]
+fn loops_that_the_device_stops_are_named() {
+    let Some(gpu) = adapter::gpu() else { return };
+    if gpu.selftest().expect("runs").loop_limit().is_none() {
+        return;
+    }
+    let m = Model::from_path(corpus::root().join("models/pallet.xml")).expect("compiles");
+    for (lanes, expected) in [(1, vec![Flag::LoopLimit]), (8, vec![])] {
+        let builder = Batch::builder(&m).backend(Backend::Gpu).gpu(gpu.clone());
+        let mut batch = builder.lanes(lanes).build().expect("built");
+        batch.step(2).expect("stepped");
+        let health = batch.health().expect("read");
+        assert_eq!(flags(&health), expected, "{lanes} lanes: {health}");
+        let report = batch.report().expect("read");
+        assert_eq!((report.ok, report.loop_limit), (usize::from(lanes > 1), usize::from(lanes == 1)));
+        let said: String = batch.failures().expect("read").iter().map(ToString::to_string).collect();
+        assert_eq!(said.contains("stopped loops"), lanes == 1, "{said}");
     }
 }
 

@@ -86,13 +86,14 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
             report.nefc_mean, report.nefc_max, report.njmax, report.niter_mean
         );
         println!(
-            "worlds: {} ok, {} contact overflow, {} row overflow, {} non-finite, {} diverged, {} bad control",
+            "worlds: {} ok, {} contact overflow, {} row overflow, {} non-finite, {} diverged, {} bad control{}",
             thousands(report.ok),
             report.contact_overflow,
             report.row_overflow,
             report.nonfinite,
             report.diverged,
-            report.bad_ctrl
+            report.bad_ctrl,
+            if report.loop_limit > 0 { format!(", {} loops cut", report.loop_limit) } else { String::new() }
         );
         if !failures.is_empty() {
             let what = if args.on_failure == FailureArg::Reset { ", each put back to its start" } else { "" };

@@ -44,6 +44,7 @@ pub const SHADERS: &[(&str, &str)] = shaders! {
     "kinematics"
     "lanes"
     "linesearch"
+    "loops"
     "math"
     "noslip"
     "passive"

@@ -15,9 +15,6 @@ pub(crate) struct LawFile {
     /// keyframe to start from
     #[serde(default)]
     pub(crate) key: Option<usize>,
-    /// invocations that work on a world together on a software device, where worlds are large and few
-    #[serde(default)]
-    pub(crate) lanes: Option<u32>,
     #[serde(default)]
     vars: BTreeMap<String, Text>,
     #[serde(default)]
@@ -108,9 +105,6 @@ pub(crate) struct Drift {
     pub(crate) settle: usize,
     pub(crate) samples: usize,
     pub(crate) every: usize,
-    /// `settle` and `samples` on software devices
-    #[serde(default)]
-    pub(crate) few: Option<[usize; 2]>,
     /// first and last value of the variable `i`
     pub(crate) items: [usize; 2],
     /// the coordinates of item `i`

@@ -12,7 +12,7 @@ mod run;
 mod totals;
 mod world;
 
-use kiloworld_gpu::{Gpu, TuningChange};
+use kiloworld_gpu::Gpu;
 use kiloworld_layout::Field;
 use kiloworld_sim::{Batch, Precision};
 use serde::Serialize;
@@ -211,13 +211,12 @@ impl Law {
     /// Measures the law.
     pub fn run(&self, backend: Backend) -> Verdict {
         let start = Instant::now();
-        let make = |model: &str,
-                    option: &BTreeMap<String, String>,
-                    nworld: usize,
-                    fields: &[Field],
-                    nconmax: Option<usize>| {
-            batch(backend, model, option, nworld, fields, nconmax, self.file.lanes)
-        };
+        let make =
+            |model: &str,
+             option: &BTreeMap<String, String>,
+             nworld: usize,
+             fields: &[Field],
+             nconmax: Option<usize>| { batch(backend, model, option, nworld, fields, nconmax) };
         let measured = self.fields().and_then(|fields| run::measure(&self.file, &fields, &make));
         let (rows, error) = match measured {
             Ok(outcomes) => (self.rows(&outcomes), None),
@@ -323,7 +322,6 @@ fn batch(
     nworld: usize,
     fields: &[Field],
     nconmax: Option<usize>,
-    software_lanes: Option<u32>,
 ) -> Result<Batch, Error> {
     let fail = |error: String| Error::Model { file: file.to_owned(), error };
     let text = MODELS.iter().find(|(n, _)| *n == file).ok_or_else(|| fail("no such model".to_owned()))?.1;
@@ -346,15 +344,7 @@ fn batch(
     };
     builder = match cpu {
         Some((precision, lanes)) => builder.backend(kiloworld_sim::Backend::Cpu).precision(precision).lanes(lanes),
-        None => {
-            let gpu = gpu()?;
-            let lanes = software_lanes.filter(|_| gpu.info().is_cpu);
-            let worlds_per_group = lanes.map(|_| 1);
-            builder
-                .tuning(TuningChange { lanes, worlds_per_group, ..Default::default() })
-                .backend(kiloworld_sim::Backend::Gpu)
-                .gpu(gpu)
-        }
+        None => builder.backend(kiloworld_sim::Backend::Gpu).gpu(gpu()?),
     };
     Ok(builder.build()?)
 }

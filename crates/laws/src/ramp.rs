@@ -37,12 +37,10 @@ impl Run<'_> {
 
     /// The largest displacement of any item, for every check.
     pub(crate) fn drift(&mut self, drift: &Drift) -> Result<Vec<Vec<f64>>, Error> {
-        let few = drift.few.filter(|_| self.batch.on_software_device());
-        let [settle, samples] = few.unwrap_or([drift.settle, drift.samples]);
-        self.batch.step(settle)?;
+        self.batch.step(drift.settle)?;
         let first = self.places(drift)?;
         let mut worst = vec![0.0; self.worlds.len()];
-        for _ in 0..samples {
+        for _ in 0..drift.samples {
             self.batch.step(drift.every)?;
             for ((now, first), worst) in self.places(drift)?.iter().zip(&first).zip(&mut worst) {
                 for (a, b) in now.iter().zip(first) {

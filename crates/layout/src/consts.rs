@@ -174,8 +174,10 @@ integers! {
         BAD_CTRL = 8,
         /// the next state or the acceleration would have been finite, but beyond [`MAXVAL`]
         DIVERGED = 16,
+        /// the device stopped loops before their end, as software devices may where a world is large
+        LOOP_LIMIT = 32,
         /// the bits that freeze a world at its last good state
-        FROZEN = CONTACT_OVERFLOW | ROW_OVERFLOW | NONFINITE | BAD_CTRL | DIVERGED,
+        FROZEN = CONTACT_OVERFLOW | ROW_OVERFLOW | NONFINITE | BAD_CTRL | DIVERGED | LOOP_LIMIT,
     }
 
     /// Bits of the per-world word `bad_fields`.

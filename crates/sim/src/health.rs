@@ -74,6 +74,8 @@ pub enum Flag {
     Diverged,
     /// a control or an applied force was not finite
     BadCtrl,
+    /// the device stopped loops before their end
+    LoopLimit,
     /// a connect or weld is further apart than its limit
     JointFail,
     /// a contact is deeper than its load and its impact explain
@@ -93,6 +95,7 @@ impl Flag {
             Self::Nonfinite => "NONFINITE",
             Self::Diverged => "DIVERGED",
             Self::BadCtrl => "BAD_CTRL",
+            Self::LoopLimit => "LOOP_LIMIT",
             Self::JointFail => "JOINT_FAIL",
             Self::DeepPenetration => "DEEP_PENETRATION",
             Self::EnergyGrowth => "ENERGY_GROWTH",
@@ -109,6 +112,7 @@ impl Flag {
                 "smaller steps, softer gains, or look for bodies that start inside each other"
             }
             Self::BadCtrl => "look at what computes the controls",
+            Self::LoopLimit => "share a world among more lanes (--lanes 8 --worlds-per-group 1), or another device",
             Self::JointFail => {
                 "stiff welds, smaller steps, the anchor at the body; or make one body a child of the other"
             }
@@ -159,7 +163,7 @@ impl fmt::Display for Finding {
             Flag::ContactOverflow | Flag::RowOverflow => {
                 write!(f, ": {} {} needed, room for {}", self.size, self.unit, self.limit)?;
             }
-            Flag::Nonfinite | Flag::Diverged | Flag::BadCtrl => {}
+            Flag::Nonfinite | Flag::Diverged | Flag::BadCtrl | Flag::LoopLimit => {}
             _ => write!(f, ": {}, limit {}", scaled(self.size, self.unit), scaled(self.limit, self.unit))?,
         }
         match self.verdict() {
@@ -318,6 +322,9 @@ fn frozen<'a>(m: &Model<f64>, world: usize, row: &dyn Fn(usize) -> &'a [f64], fi
         if int(bits) & bit != 0 {
             add(flag, arrays.join(", "), 0.0, 0, "");
         }
+    }
+    if int(bits) & status::LOOP_LIMIT != 0 {
+        add(Flag::LoopLimit, String::new(), 0.0, 0, "");
     }
 }
 

@@ -111,6 +111,9 @@ pub(crate) fn words(reason: i32, bad: i32, need: [usize; 2], have: [usize; 2]) -
     if reason & status::BAD_CTRL != 0 {
         parts.push(format!("a control or an applied force is not finite{of}"));
     }
+    if reason & status::LOOP_LIMIT != 0 {
+        parts.push("the device stopped loops before their end".to_owned());
+    }
     parts.join("; ")
 }
 
@@ -131,7 +134,10 @@ pub(crate) fn describe(failures: &[Failure]) -> String {
     if any(status::BAD_CTRL) {
         remedies.push("look for the numbers in ctrl, qfrc_applied and xfrc_applied that are not finite".to_owned());
     }
-    if any(status::FROZEN & !(status::CONTACT_OVERFLOW | status::ROW_OVERFLOW | status::BAD_CTRL)) {
+    if any(status::LOOP_LIMIT) {
+        remedies.push("share a world among more lanes, or take another device".to_owned());
+    }
+    if any(status::NONFINITE | status::DIVERGED) {
         remedies.push("dump such a world and replay it in f64; often the time step is too large".to_owned());
     }
     format!("{out}; to go on, {}, and reset the worlds (or choose another policy)", remedies.join("; "))

@@ -19,6 +19,8 @@ pub struct Report {
     pub diverged: usize,
     /// worlds frozen because a control or an applied force was not finite
     pub bad_ctrl: usize,
+    /// worlds frozen because the device stopped loops before their end
+    pub loop_limit: usize,
     /// contacts of the last step: mean over the worlds
     pub ncon_mean: f64,
     /// contacts of a world, the most of any step since reset
@@ -44,6 +46,7 @@ impl Report {
         self.nonfinite += usize::from(bits & status::NONFINITE != 0);
         self.diverged += usize::from(bits & status::DIVERGED != 0);
         self.bad_ctrl += usize::from(bits & status::BAD_CTRL != 0);
+        self.loop_limit += usize::from(bits & status::LOOP_LIMIT != 0);
         // running means
         let k = 1.0 / self.nworld as f64;
         self.ncon_mean += (ncon - self.ncon_mean) * k;
