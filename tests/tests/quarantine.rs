@@ -40,6 +40,26 @@ fn poison(b: &mut Batch) {
     b.set_rows(Field::qfrc_applied, &[POISONED], &force).expect("set");
 }
 
+/// A reset wipes out what a world says of itself, not the log.
+#[test]
+fn a_failed_world_that_is_reset_stays_in_the_log() {
+    let model = model("box_stack.xml");
+    for on in backends() {
+        let mut b = build(&model, on, 18, |b| b);
+        poison(&mut b);
+        b.step(1).expect("steps");
+        b.reset(Some(&[0, POISONED]), None).expect("reset");
+        b.step(1).expect("steps");
+        let log = b.failures().expect("the log");
+        assert_eq!(
+            log.iter().map(|f| (f.world, f.reason)).collect::<Vec<_>>(),
+            [(POISONED, status::BAD_CTRL)],
+            "{on:?}"
+        );
+        assert!(b.status().expect("status").iter().all(|&s| s & status::FROZEN == 0), "{on:?}");
+    }
+}
+
 #[test]
 fn each_policy_handles_the_worlds_that_fail_and_no_other() {
     let model = model("box_stack.xml");

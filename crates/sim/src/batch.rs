@@ -161,6 +161,7 @@ impl Batch {
         {
             return Err(Error::Keyframe { id, nkey: self.m.size.nkey });
         }
+        self.enter_failures()?;
         let m = &self.m;
         let mut fields: Vec<(Field, Vec<f64>)> = Vec::new();
         reset_world(m, keyframe, |f, v| fields.push((f, v.to_vec())));

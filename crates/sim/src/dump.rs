@@ -125,12 +125,7 @@ impl Batch {
     pub fn dumped(&mut self, world: usize) -> Result<Dump, Error> {
         self.ids(Some(&[world]))?;
         let failure = self.failure_of(world)?;
-        let mut fields: Vec<Field> = Field::TABLE
-            .iter()
-            .filter(|f| f.buffer == kiloworld_layout::Buffer::State && f.field != Field::qpos_lo)
-            .map(|f| f.field)
-            .collect();
-        fields.push(Field::eq_active);
+        let fields: Vec<Field> = Record::list().collect();
         let values = self.forward(&[world], &fields)?;
         let last = Record { fields: fields.into_iter().zip(values).collect() };
         let mut history = self.history(world)?;

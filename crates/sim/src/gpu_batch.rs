@@ -122,16 +122,15 @@ impl GpuWorlds {
     /// The states that the last steps of a world began with, the oldest first.
     pub(crate) fn history(&self, w: usize) -> Result<Vec<Record>, Error> {
         let record = |d: &Data<f32>| {
-            let mut fields = Vec::new();
-            for info in Field::TABLE.iter().filter(|f| f.buffer == Buffer::State && f.field != Field::qpos_lo) {
-                let mut values: Vec<f64> = d.reals(info.field).into_iter().flatten().map(|&x| f64::from(x)).collect();
-                if info.field == Field::qpos {
-                    values.iter_mut().zip(&d.qpos_lo).for_each(|(hi, &lo)| *hi += f64::from(lo));
+            let values = |field: Field| -> Vec<f64> {
+                let reals = d.reals(field).into_iter().flatten().map(|&x| f64::from(x));
+                match field {
+                    Field::qpos => reals.zip(&d.qpos_lo).map(|(hi, &lo)| hi + f64::from(lo)).collect(),
+                    Field::eq_active => d.eq_active.iter().map(|&on| f64::from(on)).collect(),
+                    _ => reals.collect(),
                 }
-                fields.push((info.field, values));
-            }
-            fields.push((Field::eq_active, d.eq_active.iter().map(|&on| f64::from(on)).collect()));
-            Record { fields }
+            };
+            Record { fields: Record::list().map(|f| (f, values(f))).collect() }
         };
         Ok(self.batch.history(w)?.iter().map(record).collect())
     }

@@ -2,7 +2,7 @@
 
 use crate::batch::{Batch, Inner};
 use crate::{BatchBuilder, Error};
-use kiloworld_layout::Field;
+use kiloworld_layout::{Buffer, Field};
 
 /// What a step of a world began with: its state, controls and applied forces, and which equalities were active.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +12,12 @@ pub struct Record {
 }
 
 impl Record {
+    /// The fields of a record, in their order: the state, coordinates with their low parts added in, then `eq_active`.
+    pub(crate) fn list() -> impl Iterator<Item = Field> {
+        let state = Field::TABLE.iter().filter(|f| f.buffer == Buffer::State && f.field != Field::qpos_lo);
+        state.map(|f| f.field).chain([Field::eq_active])
+    }
+
     /// The values of a field; empty where it was not recorded.
     pub fn get(&self, field: Field) -> &[f64] {
         self.fields.iter().find(|f| f.0 == field).map_or(&[], |f| &f.1)

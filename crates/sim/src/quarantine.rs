@@ -145,8 +145,7 @@ pub(crate) fn describe(failures: &[Failure]) -> String {
 
 impl Batch {
     /// The worlds that failed since the batch was made, or since [`Batch::clear_failures`], the newest last: those that are
-    /// frozen now, and those that were put back. The log holds the last 65,536. Under [`Policy::Freeze`] a world that is reset
-    /// before this is called leaves no entry.
+    /// frozen now, and those that were put back. The log holds the last 65,536.
     pub fn failures(&mut self) -> Result<Vec<Failure>, Error> {
         self.look_for_failures()?;
         Ok(self.quarantine.log.iter().cloned().collect())
@@ -193,6 +192,14 @@ impl Batch {
             Failure { world, reason, words, bad, step, time: v[0][k], ncon_need: need[0], nefc_need: need[1] }
         };
         Ok(worlds.iter().enumerate().map(failure).collect())
+    }
+
+    /// Enters what a reset would wipe out; under other policies the call that stepped has done so.
+    pub(crate) fn enter_failures(&mut self) -> Result<(), Error> {
+        if self.quarantine.policy == Policy::Freeze {
+            self.look_for_failures()?;
+        }
+        Ok(())
     }
 
     /// Does what the policy says at the end of a call that stepped the worlds.

@@ -1,5 +1,6 @@
 //! What a CPU batch keeps of its worlds from step to step: a row of reals and one of integers, a world in each lane.
 
+use crate::history::Record;
 use kiloworld_cpu::{Ints, Real, World};
 use kiloworld_layout::{Buffer, Field, Sizes, consts::jnt};
 
@@ -77,15 +78,13 @@ impl RowLayout {
 
     /// The fields of a record, low parts of the coordinates added in.
     pub(crate) fn fields_of(&self, record: &[f64]) -> Vec<(Field, Vec<f64>)> {
-        let field = |&(f, at, len): &(Field, usize, usize)| (f, record[at..at + len].to_vec());
-        let mut out: Vec<_> = self.reals.iter().filter(|r| r.0 != Field::qpos_lo).map(field).collect();
-        if let (Some((at, len)), Some((_, qpos))) =
-            (self.real(Field::qpos_lo), out.iter_mut().find(|f| f.0 == Field::qpos))
-        {
-            qpos.iter_mut().zip(&record[at..at + len]).for_each(|(hi, lo)| *hi += lo);
-        }
-        out.push((Field::eq_active, record[self.nreal..].to_vec()));
-        out
+        let reals = |field: Field| self.real(field).map_or(&[][..], |(at, len)| &record[at..at + len]);
+        let values = |field: Field| match field {
+            Field::qpos => reals(field).iter().zip(reals(Field::qpos_lo)).map(|(hi, lo)| hi + lo).collect(),
+            Field::eq_active => record[self.nreal..].to_vec(),
+            _ => reals(field).to_vec(),
+        };
+        Record::list().map(|f| (f, values(f))).collect()
     }
 
     /// Rows into the worlds that stages work on: a copy, since a row has its worlds in the lanes already.
