@@ -9,16 +9,22 @@ var<workgroup> world_words: array<u32, WORLDS_PER_GROUP>;
 // What the group makes of it.
 var<workgroup> group_word: u32;
 
+// Tells the other lanes of the world; where what lane 0 told stands, the others' behind it. Uniform control flow only.
+fn tell_lanes(w: u32, lane: u32, x: vec2<f32>) -> u32 {
+    let slot = (w % WORLDS_PER_GROUP) * LANES;
+    // who still reads what was told before
+    workgroupBarrier();
+    lane_terms[slot + lane] = x;
+    workgroupBarrier();
+    return slot;
+}
+
 // The sum over the lanes of a world, in the order of the lanes; uniform control flow only.
 fn sum_lanes(w: u32, lane: u32, x: vec2<f32>) -> vec2<f32> {
     if LANES == 1u {
         return x;
     }
-    let slot = (w % WORLDS_PER_GROUP) * LANES;
-    // who still reads the sum before this one
-    workgroupBarrier();
-    lane_terms[slot + lane] = x;
-    workgroupBarrier();
+    let slot = tell_lanes(w, lane, x);
     var sum = vec2<f32>(0.0);
     for (var l = 0u; l < LANES; l += 1u) {
         sum += lane_terms[slot + l];
@@ -31,10 +37,7 @@ fn max_lanes(w: u32, lane: u32, x: vec2<f32>) -> vec2<f32> {
     if LANES == 1u {
         return x;
     }
-    let slot = (w % WORLDS_PER_GROUP) * LANES;
-    workgroupBarrier();
-    lane_terms[slot + lane] = x;
-    workgroupBarrier();
+    let slot = tell_lanes(w, lane, x);
     var best = lane_terms[slot];
     for (var l = 1u; l < LANES; l += 1u) {
         let y = lane_terms[slot + l];
