@@ -76,25 +76,20 @@ for tag in "general motor position velocity intvelocity pid cylinder".split():
     NEEDS["default/" + tag] = ""
 for tag in "muscle orientation adhesion damper dcmotor".split():
     NEEDS["default/" + tag] = ""
-for tag in "touch accelerometer velocimeter gyro force torque magnetometer rangefinder".split():
-    NEEDS[tag] = 'site="site"'
-NEEDS["camprojection"] = 'site="site" camera="camera"'
-for tag in "jointpos jointvel jointlimitpos jointlimitvel jointlimitfrc jointactuatorfrc".split():
-    NEEDS[tag] = 'joint="joint"'
-for tag in "ballquat ballangvel".split():
-    NEEDS[tag] = 'joint="ball"'
-for tag in "tendonpos tendonvel tendonlimitpos tendonlimitvel tendonlimitfrc tendonactuatorfrc".split():
-    NEEDS[tag] = 'tendon="tendon"'
-for tag in "actuatorpos actuatorvel actuatorfrc".split():
-    NEEDS[tag] = 'actuator="actuator"'
-for tag in "framepos framequat framexaxis frameyaxis framezaxis framelinvel frameangvel framelinacc frameangacc".split():
-    NEEDS[tag] = 'objtype="site" objname="site"'
-for tag in "subtreecom subtreelinvel subtreeangmom".split():
-    NEEDS[tag] = 'body="body"'
-for tag in "distance normal fromto contact".split():
-    NEEDS[tag] = 'geom1="geom" geom2="geom2"'
-NEEDS["insidesite"] = 'objtype="body" objname="body2" site="site"'
-NEEDS["tactile"] = 'geom="geom" mesh="mesh"'
+for tags, needs in {
+    "touch accelerometer velocimeter gyro force torque magnetometer rangefinder": 'site="site"',
+    "camprojection": 'site="site" camera="camera"',
+    "jointpos jointvel jointlimitpos jointlimitvel jointlimitfrc jointactuatorfrc": 'joint="joint"',
+    "ballquat ballangvel": 'joint="ball"',
+    "tendonpos tendonvel tendonlimitpos tendonlimitvel tendonlimitfrc tendonactuatorfrc": 'tendon="tendon"',
+    "actuatorpos actuatorvel actuatorfrc": 'actuator="actuator"',
+    "framepos framequat framexaxis frameyaxis framezaxis framelinvel frameangvel framelinacc frameangacc": 'objtype="site" objname="site"',
+    "subtreecom subtreelinvel subtreeangmom": 'body="body"',
+    "distance normal fromto contact": 'geom1="geom" geom2="geom2"',
+    "insidesite": 'objtype="body" objname="body2" site="site"',
+    "tactile": 'geom="geom" mesh="mesh"',
+}.items():
+    NEEDS.update(dict.fromkeys(tags.split(), needs))
 
 # elements that kiloworld refuses by name, or skips, with all that is in them
 SKIPPED = "visual extension plugin flexcomp deformable flex flexstrain skin composite attach model include orientation pid dcmotor".split()
