@@ -3,9 +3,8 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the agreement is a result to read")]
 
 use kiloworld_cpu::collision::collision;
-use kiloworld_cpu::lanes::{F32x4, F64x2};
 use kiloworld_cpu::math::{Mat3, Vec3};
-use kiloworld_cpu::{Ints, Real, Scalar, World};
+use kiloworld_cpu::{Compiled, Ints, Real, Scalar, WithNumber, World, widths, with_lanes};
 use kiloworld_gpu::{BatchOptions, GpuBatch, Shaders};
 use kiloworld_layout::consts::{disable, geom, status};
 use kiloworld_layout::{Data, Field, Model, Sizes, Slice, SliceMut, Stage};
@@ -625,20 +624,22 @@ fn lanes_agree_on_models() {
     }
 }
 
+/// [`lanes_find`] in whichever number, of worlds in that number's scalar.
+struct Find<'a>(&'a str, &'a dyn std::any::Any);
+
+impl WithNumber for Find<'_> {
+    type Out = ();
+    fn with<T: Compiled>(self) {
+        let worlds = self.1.downcast_ref::<Vec<(Model<T::One>, Data<T::One>)>>().expect("worlds in the number's scalar");
+        lanes_find::<T>(self.0, worlds);
+    }
+}
+
 /// [`lanes_find`] for every kind of lanes that this processor has.
-fn any_lanes(what: &str, worlds: &[(Model<f64>, Data<f64>)], worlds32: &[(Model<f32>, Data<f32>)]) {
-    lanes_find::<F64x2>(what, worlds);
-    lanes_find::<F32x4>(what, worlds32);
-    #[cfg(target_arch = "x86_64")]
-    {
-        use kiloworld_cpu::lanes::{F32x8, F32x16, F64x4, F64x8};
-        if std::arch::is_x86_feature_detected!("avx2") {
-            lanes_find::<F64x4>(what, worlds);
-            lanes_find::<F32x8>(what, worlds32);
-        }
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            lanes_find::<F64x8>(what, worlds);
-            lanes_find::<F32x16>(what, worlds32);
+fn any_lanes(what: &str, worlds: &Vec<(Model<f64>, Data<f64>)>, worlds32: &Vec<(Model<f32>, Data<f32>)>) {
+    for (single, worlds) in [(false, worlds as &dyn std::any::Any), (true, worlds32)] {
+        for lanes in widths(single).into_iter().filter(|&n| n > 1) {
+            with_lanes(single, lanes, Find(what, worlds)).expect("the processor has it");
         }
     }
 }

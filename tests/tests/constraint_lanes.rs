@@ -3,7 +3,7 @@
 
 use kiloworld_cpu::constraint_row::dense_rows;
 use kiloworld_cpu::lanes::{F32x4, F64x2};
-use kiloworld_cpu::{Compiled, Ints, Real, Scalar, World, run};
+use kiloworld_cpu::{Compiled, Ints, Real, Scalar, WithNumber, World, run, widths, with_lanes};
 use kiloworld_layout::consts::{eq, status};
 use kiloworld_layout::{Buffer, Data, Field, FieldInfo, Model, Slice, SliceMut, Stage};
 use kiloworld_sim::step::forward;
@@ -233,19 +233,25 @@ fn each_lane_has_the_rows_of_its_world_alone() {
     assert!(seen.overflows > 10, "{}", seen.overflows);
 }
 
-#[cfg(target_arch = "x86_64")]
+/// [`rows_in_lanes`] in whichever number.
+struct Rows<'a>(&'static str, Option<usize>, &'a mut Seen);
+
+impl WithNumber for Rows<'_> {
+    type Out = ();
+    fn with<T: Compiled>(self) {
+        rows_in_lanes::<T>(self.0, self.1, self.2);
+    }
+}
+
 #[test]
 fn so_do_the_lanes_of_wide_registers() {
-    use kiloworld_cpu::lanes::{F32x8, F32x16, F64x4, F64x8};
     let mut seen = Seen::default();
     for name in NAMES {
-        if F32x8::available() {
-            rows_in_lanes::<F64x4>(name, None, &mut seen);
-            rows_in_lanes::<F32x8>(name, Some(70), &mut seen);
-        }
-        if F32x16::available() {
-            rows_in_lanes::<F64x8>(name, Some(70), &mut seen);
-            rows_in_lanes::<F32x16>(name, None, &mut seen);
+        for (single, base) in [(false, 2), (true, 4)] {
+            for (k, lanes) in widths(single).into_iter().filter(|&n| n > base).enumerate() {
+                let percent = ((k == 0) != single).then_some(70);
+                with_lanes(single, lanes, Rows(name, percent, &mut seen)).expect("the processor has it");
+            }
         }
     }
 }

@@ -1,10 +1,8 @@
 //! Lanes of worlds against the scalar: stage by stage, the numbers of each lane are exactly those of its world alone.
 
 use kiloworld_cpu::constraint_row::dense_rows;
-use kiloworld_cpu::lanes::{F32x4, F64x2};
-#[cfg(target_arch = "x86_64")]
-use kiloworld_cpu::lanes::{F32x8, F32x16, F64x4, F64x8};
-use kiloworld_cpu::{Compiled, Ints, Real, Scalar, World, run};
+use kiloworld_cpu::lanes::F64x2;
+use kiloworld_cpu::{Compiled, Ints, Real, Scalar, WithNumber, World, run, widths, with_lanes};
 use kiloworld_layout::consts::{integrator, solver};
 use kiloworld_layout::{Data, Field, Model, Stage};
 use kiloworld_sim::step;
@@ -103,9 +101,6 @@ fn difference<T: Real>(
 
 /// Steps worlds in lanes and alone; the first difference.
 fn follow<T: Compiled>(name: &str, edit: impl Fn(&mut Model<f64>), fault: impl Fn(&mut World<T>)) -> Option<String> {
-    if !T::available() {
-        return None;
-    }
     let golden = Golden::named(name);
     let mut m64 = models::of(&golden);
     edit(&mut m64);
@@ -156,23 +151,24 @@ fn follow<T: Compiled>(name: &str, edit: impl Fn(&mut Model<f64>), fault: impl F
     None
 }
 
+/// [`follow`] without a fault, in whichever number.
+struct Follow<'a, E>(&'a str, E);
+
+impl<E: Fn(&mut Model<f64>)> WithNumber for Follow<'_, E> {
+    type Out = Option<String>;
+    fn with<T: Compiled>(self) -> Option<String> {
+        follow::<T>(self.0, self.1, |_| {})
+    }
+}
+
 /// All widths over all golden models under some options.
 fn all_widths(names: &[&str], edit: impl Fn(&mut Model<f64>) + Copy) {
     for name in names {
-        let found = [
-            follow::<F64x2>(name, edit, |_| {}),
-            follow::<F32x4>(name, edit, |_| {}),
-            #[cfg(target_arch = "x86_64")]
-            follow::<F64x4>(name, edit, |_| {}),
-            #[cfg(target_arch = "x86_64")]
-            follow::<F32x8>(name, edit, |_| {}),
-            #[cfg(target_arch = "x86_64")]
-            follow::<F64x8>(name, edit, |_| {}),
-            #[cfg(target_arch = "x86_64")]
-            follow::<F32x16>(name, edit, |_| {}),
-        ];
-        if let Some(what) = found.into_iter().flatten().next() {
-            panic!("{what}");
+        for single in [false, true] {
+            for lanes in widths(single).into_iter().filter(|&n| n > 1) {
+                let found = with_lanes(single, lanes, Follow(name, edit)).expect("the processor has it");
+                assert!(found.is_none(), "{found:?}");
+            }
         }
     }
 }
@@ -212,4 +208,17 @@ fn a_difference_is_seen() {
         },
     );
     assert!(twisted.is_some());
+}
+
+/// Registers that the processor lacks cannot be had; those of every processor can.
+#[test]
+fn only_registers_that_are_there_are_given_out() {
+    for (single, base) in [(true, 4), (false, 2)] {
+        let has = widths(single);
+        assert!(has.ends_with(&[base, 1]), "{has:?}");
+        for lanes in [0, 1, 2, 3, 4, 8, 16, 32] {
+            let given = with_lanes(single, lanes, Follow("mix", |_: &mut Model<f64>| {})).is_some();
+            assert_eq!(given, has.contains(&lanes), "{lanes} lanes, single {single}");
+        }
+    }
 }

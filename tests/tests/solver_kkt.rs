@@ -1,7 +1,6 @@
 //! The conditions that only the minimum satisfies, on random problems of every kind of row.
 
-use kiloworld_cpu::lanes::{F32x4, F64x2};
-use kiloworld_cpu::{Compiled, Ints, Real, World};
+use kiloworld_cpu::{Compiled, Ints, Real, WithNumber, World, widths, with_lanes};
 use kiloworld_layout::consts::{cnstr, cone, solver};
 use kiloworld_layout::{Call, Data, Field, Model, Sizes, Slice, SliceMut, Stage};
 use proptest::prelude::*;
@@ -304,9 +303,6 @@ fn solve<T: Compiled>(m: &Model<T>, d: &mut World<T>) {
 
 /// Runs problems of one shape in the lanes of `T`, some without some of the objects, and each by itself: equal.
 fn lanes_agree<T: Compiled>(seed: u64, elliptic: bool, change: impl Fn(&mut Model<f64>)) {
-    if !T::available() {
-        return;
-    }
     let mut rng = Random(seed);
     let shape = Shape::random(&mut rng, elliptic);
     let (mut m, _) = problem_of(&shape, &mut rng);
@@ -406,21 +402,26 @@ fn lanes_agree<T: Compiled>(seed: u64, elliptic: bool, change: impl Fn(&mut Mode
     }
 }
 
+/// [`lanes_agree`] in whichever number.
+struct Agree<C>(u64, bool, C);
+
+impl<C: Fn(&mut Model<f64>)> WithNumber for Agree<C> {
+    type Out = ();
+    fn with<T: Compiled>(self) {
+        lanes_agree::<T>(self.0, self.1, self.2);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn a_world_in_a_lane_is_the_world_alone(seed: u64, elliptic: bool, pgs: bool) {
         let change = |m: &mut Model<f64>| m.opt.solver = if pgs { solver::PGS } else { solver::NEWTON };
-        lanes_agree::<F64x2>(seed, elliptic, change);
-        lanes_agree::<F32x4>(seed, elliptic, change);
-        #[cfg(target_arch = "x86_64")]
-        {
-            use kiloworld_cpu::lanes::{F32x8, F32x16, F64x4, F64x8};
-            lanes_agree::<F64x4>(seed, elliptic, change);
-            lanes_agree::<F32x8>(seed, elliptic, change);
-            lanes_agree::<F64x8>(seed, elliptic, change);
-            lanes_agree::<F32x16>(seed, elliptic, change);
+        for single in [false, true] {
+            for lanes in widths(single).into_iter().filter(|&n| n > 1) {
+                with_lanes(single, lanes, Agree(seed, elliptic, change)).expect("the processor has it");
+            }
         }
     }
 }

@@ -10,12 +10,53 @@ use kiloworld_layout::{Call, Model, Stage};
 
 /// A number that the stages are compiled for.
 pub trait Compiled: Real {
-    /// True where this processor has the instructions.
+    /// True where this processor has the instructions. It has them wherever code outside this crate sees the type.
     fn available() -> bool;
     /// Runs one entry of the step's list on the worlds that the number stands for.
-    ///
-    /// Only where [`Compiled::available`].
     fn run(call: Call, m: &Model<Self>, d: &mut World<Self>);
+}
+
+/// Something to do with a number, whichever it is.
+pub trait WithNumber {
+    /// what comes of it
+    type Out;
+    /// Does it.
+    fn with<T: Compiled>(self) -> Self::Out;
+}
+
+/// Does something with the number of `lanes` worlds in f32 (`single`) or f64, 1: the scalar; `None` where this processor has
+/// no such register. This is the only way to the types of wide registers, so that no safe code runs instructions that are not there.
+pub fn with_lanes<W: WithNumber>(single: bool, lanes: usize, what: W) -> Option<W::Out> {
+    fn of<T: Compiled, W: WithNumber>(what: W) -> Option<W::Out> {
+        T::available().then(|| what.with::<T>())
+    }
+    match (single, lanes) {
+        (true, 1) => of::<f32, W>(what),
+        (true, F32x4::LANES) => of::<F32x4, W>(what),
+        (false, 1) => of::<f64, W>(what),
+        (false, F64x2::LANES) => of::<F64x2, W>(what),
+        #[cfg(target_arch = "x86_64")]
+        (true, F32x8::LANES) => of::<F32x8, W>(what),
+        #[cfg(target_arch = "x86_64")]
+        (true, F32x16::LANES) => of::<F32x16, W>(what),
+        #[cfg(target_arch = "x86_64")]
+        (false, F64x4::LANES) => of::<F64x4, W>(what),
+        #[cfg(target_arch = "x86_64")]
+        (false, F64x8::LANES) => of::<F64x8, W>(what),
+        _ => None,
+    }
+}
+
+/// The numbers of lanes that [`with_lanes`] knows on this processor in f32 (`single`) or f64, the most first, 1 last.
+pub fn widths(single: bool) -> Vec<usize> {
+    struct Lanes;
+    impl WithNumber for Lanes {
+        type Out = usize;
+        fn with<T: Compiled>(self) -> usize {
+            T::LANES
+        }
+    }
+    [16, 8, 4, 2, 1].into_iter().filter_map(|n| with_lanes(single, n, Lanes)).collect()
 }
 
 /// A function a stage, so that each is optimised as a whole and no larger than it is.

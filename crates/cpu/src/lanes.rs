@@ -3,10 +3,12 @@
 //! The x86 types wrap the vector registers of AVX2 and AVX-512 by intrinsics; a stage for them is compiled as a whole for
 //! that set of instructions (see [`crate::dispatch`]), everything in it inlined. The array types are for any processor.
 //! They all do what the scalar does, lane by lane: no operation is fused, so the bits are the scalar's.
+//!
+//! Nobody outside this crate can name the x86 types: whoever wants them asks [`crate::with_lanes`], which first asks the processor.
 // CPU only: on the GPU a world has invocations, not lanes.
 #![allow(
     unsafe_code,
-    reason = "vector intrinsics; a type is used only where its instructions were found, see `dispatch`"
+    reason = "vector intrinsics; the types are private and given out only where their instructions were found, see `dispatch`"
 )]
 
 use crate::{Ints, Mask, Real};
@@ -252,7 +254,7 @@ array! {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub use x86::{F32x8, F32x16, F64x4, F64x8};
+pub(crate) use x86::{F32x8, F32x16, F64x4, F64x8};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -266,7 +268,7 @@ mod x86 {
             $(#[$doc])*
             #[derive(Clone, Copy)]
             #[repr(transparent)]
-            pub struct $name($reg);
+            pub(crate) struct $name($reg);
 
             impl Default for $name {
                 #[inline(always)]
@@ -389,7 +391,7 @@ mod x86 {
             /// Truth a lane.
             #[derive(Clone, Copy, Debug)]
             #[repr(transparent)]
-            pub struct $mask($reg);
+            pub(crate) struct $mask($reg);
 
             impl $name {
                 #[inline(always)]
@@ -481,7 +483,7 @@ mod x86 {
             /// Truth a lane.
             #[derive(Clone, Copy, Debug)]
             #[repr(transparent)]
-            pub struct $mask($bits);
+            pub(crate) struct $mask($bits);
 
             impl $name {
                 #[inline(always)]

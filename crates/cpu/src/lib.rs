@@ -48,7 +48,7 @@ mod trig;
 pub mod two_float;
 pub mod velocity;
 
-pub use dispatch::Compiled;
+pub use dispatch::{Compiled, WithNumber, widths, with_lanes};
 pub use real::{Ints, Mask, Real, Scalar};
 
 use kiloworld_layout::{Call, Data, Model};

@@ -37,9 +37,16 @@ pub struct Linked {
     pub text: String,
     /// (first line in the text from 1, file, first line in the file)
     chunks: Vec<(usize, String, usize)>,
+    /// every file in it is as this crate embeds it
+    pub(crate) is_ours: bool,
 }
 
 impl Linked {
+    /// The stems of the files in it.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = &str> {
+        self.chunks.iter().filter_map(|(_, file, _)| file.strip_prefix("shaders/")?.strip_suffix(".wgsl"))
+    }
+
     /// The file and line that a line of the text came from.
     pub fn origin(&self, line: usize) -> (&str, usize) {
         let at = self.chunks.partition_point(|c| c.0 <= line).saturating_sub(1);
@@ -217,7 +224,7 @@ pub fn link<'a>(
     let wanted: BTreeSet<&str> = items.flat_map(|i| i.needs.as_deref().into_iter().chain([i.name.as_str()])).collect();
     let mut text = layout.prelude.clone();
     layout.items.iter().filter(|i| wanted.contains(i.name.as_str())).for_each(|i| text.push_str(&i.text));
-    let mut out = Linked { text: String::new(), chunks: Vec::new() };
+    let mut out = Linked { text: String::new(), chunks: Vec::new(), is_ours: false };
     out.push("layout", 1, &text);
     done.iter().for_each(|(module, body)| out.push(&format!("shaders/{module}.wgsl"), 1, body));
     Ok(out)

@@ -6,9 +6,9 @@ use crate::link::Linked;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Pipelines by (text, entry point).
+/// Pipelines by text, entry point and whether loops are counted.
 #[derive(Debug, Default)]
-pub(crate) struct Cache(Mutex<HashMap<(String, String), wgpu::ComputePipeline>>);
+pub(crate) struct Cache(Mutex<HashMap<(String, String, bool), wgpu::ComputePipeline>>);
 
 impl Gpu {
     /// The pipeline of a linked text; made once a device.
@@ -18,7 +18,7 @@ impl Gpu {
         linked: &Linked,
         entry: &str,
     ) -> Result<wgpu::ComputePipeline, GpuError> {
-        let key = (linked.text.clone(), entry.to_owned());
+        let key = (linked.text.clone(), entry.to_owned(), self.checks(linked));
         let mut cache = self.inner.pipelines.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipeline) = cache.get(&key) {
             return Ok(pipeline.clone());
@@ -32,10 +32,7 @@ impl Gpu {
         let device = &self.inner.device;
         let mut found = None;
         let made = self.scoped(label, || {
-            let module = self.module(wgpu::ShaderModuleDescriptor {
-                label: Some(label),
-                source: wgpu::ShaderSource::Wgsl(linked.text.as_str().into()),
-            });
+            let module = self.module(label, linked);
             let messages = pollster::block_on(module.get_compilation_info()).messages;
             found = messages.into_iter().find(|m| m.message_type == wgpu::CompilationMessageType::Error);
             found.is_none().then(|| {
@@ -66,15 +63,22 @@ impl Gpu {
 }
 
 impl Gpu {
-    /// A module of one of our own kernels.
+    /// True where wgpu is to put a counter into every loop: asked for, or the text is not the one that this crate embeds.
+    fn checks(&self, linked: &Linked) -> bool {
+        self.inner.checked || !linked.is_ours
+    }
+
+    /// A module of a linked text.
     #[allow(unsafe_code, reason = "the only way to leave out wgpu's loop counters")]
-    fn module(&self, descriptor: wgpu::ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
-        if self.inner.checked {
+    fn module(&self, label: &str, linked: &Linked) -> wgpu::ShaderModule {
+        let source = wgpu::ShaderSource::Wgsl(linked.text.as_str().into());
+        let descriptor = wgpu::ShaderModuleDescriptor { label: Some(label), source };
+        if self.checks(linked) {
             return self.inner.device.create_shader_module(descriptor);
         }
         let checks = wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
-        // SAFETY: what is left out is a counter in every loop that breaks endless ones. The texts are ours, and every loop in
-        // them counts to a bound that it does not change.
+        // SAFETY: what is left out is a counter in every loop that breaks endless ones. The texts are those that this crate
+        // embeds, and every loop in them counts to a bound that it does not change.
         unsafe { self.inner.device.create_shader_module_trusted(descriptor, checks) }
     }
 }

@@ -3,7 +3,7 @@
 use crate::batch::{BatchOptions, GpuBatch};
 use crate::device::Gpu;
 use crate::error::GpuError;
-use crate::shaders::Shaders;
+use crate::shaders::{SELFTEST, Shaders};
 use kiloworld_layout::wgsl::Tuning;
 use kiloworld_layout::{Field, Model, Sizes};
 
@@ -37,7 +37,7 @@ impl Gpu {
         let size = Sizes { nq: 4, nv: 4, nvpad: 4, nlevel1: 1, ..Sizes::default() };
         let model = Model::<f64> { size, qpos0: vec![0.0; 4], ..Model::default() };
         let mut shaders = Shaders::load()?;
-        shaders.insert("selftest", include_str!("selftest.wgsl").to_owned());
+        shaders.insert(SELFTEST.0, SELFTEST.1.to_owned());
         let tuning = Some(Tuning { lanes: 1, worlds_per_group: 1, ..Tuning::default() });
         let options = BatchOptions { tuning, shaders: Some(shaders), ..BatchOptions::default() };
         let mut batch = GpuBatch::new(self, &model, 1, options)?;

@@ -63,6 +63,9 @@ pub const SHADERS: &[(&str, &str)] = shaders! {
     "velocity"
 };
 
+/// The kernels of [`Gpu::selftest`](crate::Gpu::selftest).
+pub(crate) const SELFTEST: (&str, &str) = ("selftest", include_str!("selftest.wgsl"));
+
 /// The environment variable that names a folder to read shaders from.
 pub const SHADERS_VARIABLE: &str = "KILOWORLD_SHADERS";
 
@@ -101,6 +104,38 @@ impl Shaders {
 
     /// Links a file with all that it imports.
     pub fn link(&self, name: &str, layout: &LayoutModule) -> Result<Linked, LinkError> {
-        link(name, &|n| self.get(n), layout)
+        let mut linked = link(name, &|n| self.get(n), layout)?;
+        let ours = linked.modules().all(|module| self.is_ours(module));
+        linked.is_ours = ours;
+        Ok(linked)
+    }
+
+    /// True where the file is as this crate embeds it.
+    fn is_ours(&self, name: &str) -> bool {
+        let text = self.get(name);
+        SHADERS.iter().chain([&SELFTEST]).any(|&(n, t)| n == name && Some(t) == text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiloworld_layout::wgsl::{Tuning, emit};
+    use kiloworld_layout::{Layout, Model, Sizes};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_text_that_somebody_changed_is_not_trusted() {
+        let size = Sizes { nlevel1: 1, ..Sizes::default() };
+        let layout = Layout::new(&size, &BTreeSet::new()).expect("fits");
+        let module = emit(&Model::<f64> { size, ..Model::default() }, &layout, Tuning::default());
+        let mut shaders = Shaders(SHADERS.iter().map(|&(n, t)| (n.to_owned(), t.to_owned())).collect());
+        let ours = |shaders: &Shaders, file: &str| shaders.link(file, &module).expect("links").is_ours;
+        assert!(ours(&shaders, "kinematics") && ours(&shaders, "inertia"));
+        // in a file that only one of them imports
+        shaders.get_mut("two_float").expect("a file").push_str("// mine\n");
+        assert!(!ours(&shaders, "kinematics") && ours(&shaders, "inertia"));
+        shaders.insert("inertia", "import package::layout::{NV};\nconst A = NV;\n".to_owned());
+        assert!(!ours(&shaders, "inertia"));
     }
 }

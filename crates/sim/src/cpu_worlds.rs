@@ -3,10 +3,7 @@
 use crate::cpu_batch::CpuBatch;
 use crate::history::Record;
 use crate::{Error, Precision};
-use kiloworld_cpu::Compiled;
-use kiloworld_cpu::lanes::{F32x4, F64x2};
-#[cfg(target_arch = "x86_64")]
-use kiloworld_cpu::lanes::{F32x8, F32x16, F64x4, F64x8};
+use kiloworld_cpu::{Compiled, WithNumber, widths, with_lanes};
 use kiloworld_layout::{Call, Data, Field, Model, Stage};
 
 /// What sets a world's controls before a step: (world, step of this call, controls).
@@ -52,34 +49,20 @@ pub(crate) trait CpuWorlds: Send + Sync {
     fn profile(&self, calls: &[Call], n: usize, control: Control<'_>) -> Vec<(Stage, f64)>;
 }
 
-/// A number that worlds can be stepped in.
-struct Width {
-    lanes: usize,
-    available: fn() -> bool,
-    make: fn(&Model<f64>, usize) -> Box<dyn CpuWorlds>,
-}
+/// Makes the worlds of a model in a number.
+struct Make<'m>(&'m Model<f64>, usize);
 
-fn width<T: Compiled>() -> Width {
-    Width { lanes: T::LANES, available: T::available, make: |m, nworld| Box::new(CpuBatch::<T>::new(m, nworld)) }
-}
-
-/// The widths in single or double precision, in the order in which they are taken where the processor has them.
-fn widths(single: bool) -> Vec<Width> {
-    let mut out = Vec::new();
-    #[cfg(target_arch = "x86_64")]
-    out.extend(if single { [width::<F32x16>(), width::<F32x8>()] } else { [width::<F64x8>(), width::<F64x4>()] });
-    out.extend(if single { [width::<F32x4>(), width::<f32>()] } else { [width::<F64x2>(), width::<f64>()] });
-    out
-}
-
-fn available(precision: Precision) -> Vec<Width> {
-    widths(precision != Precision::F64).into_iter().filter(|w| (w.available)()).collect()
+impl WithNumber for Make<'_> {
+    type Out = Box<dyn CpuWorlds>;
+    fn with<T: Compiled>(self) -> Self::Out {
+        Box::new(CpuBatch::<T>::new(self.0, self.1))
+    }
 }
 
 /// How many worlds side by side a register of this processor can hold on the CPU backend, the width that a large batch takes
 /// first; 1, a world by itself, is always there.
 pub fn lanes(precision: Precision) -> Vec<u32> {
-    available(precision).iter().map(|w| w.lanes as u32).collect()
+    widths(precision != Precision::F64).into_iter().map(|n| n as u32).collect()
 }
 
 /// Worlds in the number that suits the processor: the first width of the list that the batch fills on every thread, or that
@@ -90,18 +73,12 @@ pub(crate) fn cpu_worlds(
     precision: Precision,
     asked: Option<u32>,
 ) -> Result<Box<dyn CpuWorlds>, Error> {
-    let widths = available(precision);
+    let has = lanes(precision);
     let a_thread = nworld.div_ceil(rayon::current_num_threads());
-    let found = match asked {
-        Some(lanes) => widths.iter().find(|w| w.lanes == lanes as usize),
-        // one world is fastest by itself
-        None => widths.iter().find(|w| w.lanes <= a_thread),
-    };
-    match found {
-        Some(w) => Ok((w.make)(m, nworld)),
-        None => {
-            let has: Vec<String> = lanes(precision).iter().map(u32::to_string).collect();
-            Err(Error::Lanes { lanes: asked.unwrap_or(1), has: has.join(", ") })
-        }
-    }
+    // one world is fastest by itself
+    let wanted = asked.or_else(|| has.iter().copied().find(|&n| n as usize <= a_thread)).unwrap_or(1);
+    with_lanes(precision != Precision::F64, wanted as usize, Make(m, nworld)).ok_or_else(|| {
+        let has: Vec<String> = has.iter().map(u32::to_string).collect();
+        Error::Lanes { lanes: wanted, has: has.join(", ") }
+    })
 }
