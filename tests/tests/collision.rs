@@ -630,7 +630,8 @@ struct Find<'a>(&'a str, &'a dyn std::any::Any);
 impl WithNumber for Find<'_> {
     type Out = ();
     fn with<T: Compiled>(self) {
-        let worlds = self.1.downcast_ref::<Vec<(Model<T::One>, Data<T::One>)>>().expect("worlds in the number's scalar");
+        let worlds =
+            self.1.downcast_ref::<Vec<(Model<T::One>, Data<T::One>)>>().expect("worlds in the number's scalar");
         lanes_find::<T>(self.0, worlds);
     }
 }

@@ -13,6 +13,7 @@ mod device;
 mod dump;
 mod endurance;
 mod errors;
+mod forged;
 mod fuse;
 mod fuzz;
 mod health;

@@ -162,12 +162,16 @@ pub(crate) struct Rollout {
     /// Keep the last N states of every world, controls included, for --dump-failed
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) history: usize,
-    /// Write worlds that failed to files in this folder, at most 16: `kiloworld replay` runs them again
+    /// Write worlds that failed to files in this folder, at most 16: `kiloworld replay` runs them again. Files of the same names
+    /// are replaced where they are dumps, others with --force only
     #[arg(long, value_name = "DIR")]
     pub(crate) dump_failed: Option<PathBuf>,
-    /// Write the final time, qpos, qvel, act and status, (nworld, n), to an npz file
-    #[arg(long, value_name = "FILE.npz")]
+    /// Write the final time, qpos, qvel, act and status, (nworld, n), to a new file, as its ending says
+    #[arg(long, value_name = "FILE.npz|FILE.json")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace files that are there already
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args)]
@@ -325,9 +329,12 @@ pub(crate) struct Trace {
     /// connect hold its bodies as they are now and switches it on. EQ is a name or number; may be repeated
     #[arg(long, value_name = "STEP:ACTION=EQ")]
     pub(crate) at: Vec<String>,
-    /// Write arrays (steps, nworld, n) to an npz file instead of JSON lines
-    #[arg(long, value_name = "FILE.npz")]
+    /// Write to a new file instead of the terminal, as its ending says: arrays (steps, nworld, n), or JSON lines
+    #[arg(long, value_name = "FILE.npz|FILE.jsonl")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args)]

@@ -2,6 +2,7 @@
 
 use crate::args::{BackendArg, CtrlArg, PrecisionArg, Where};
 use crate::arrays::Array;
+use crate::out::names;
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kiloworld_gpu::TuningChange;
@@ -67,10 +68,10 @@ pub(crate) fn keyframe(model: &Model, asked: Option<&str>) -> Result<Option<usiz
     if let Some(k) = model.id(Kind::Key, asked).or_else(|| asked.parse().ok().filter(|&k| k < nkey)) {
         return Ok(Some(k));
     }
-    let names: Vec<&str> = model.names.of(Kind::Key).iter().map(|(_, name)| name).collect();
+    let names = names(model.names.of(Kind::Key).iter().map(|(_, name)| name));
     match nkey {
         0 => bail!("there is no keyframe {asked}: the model has none"),
-        _ => bail!("there is no keyframe {asked}: the model has {} (0 to {})", names.join(", "), nkey - 1),
+        _ => bail!("there is no keyframe {asked}: the model has {names} (0 to {})", nkey - 1),
     }
 }
 

@@ -1,12 +1,14 @@
 //! Errors for people and machines.
 
+use crate::out::one_line;
 use codespan_reporting::diagnostic::{Diagnostic, Label};
 use codespan_reporting::files::SimpleFiles;
 use codespan_reporting::term::{
     self,
-    termcolor::{ColorChoice, StandardStream},
+    termcolor::{BufferWriter, ColorChoice},
 };
 use kiloworld_mjcf::Errors;
+use kiloworld_model::acts;
 use serde_json::json;
 use std::io::IsTerminal;
 
@@ -41,29 +43,41 @@ fn located(errors: &Errors) -> Vec<serde_json::Value> {
 /// Errors of a file, each with its line.
 fn mjcf(errors: &Errors) {
     let mut files = SimpleFiles::new();
+    // in the place of what acts on a terminal stands what shows, as wide in bytes as that, so that positions stay
     for file in &errors.sources.files {
-        files.add(&file.name, &file.text);
+        files.add(one_line(&file.name).into_owned(), visible(&file.text));
     }
     let config = term::Config::default();
     let color = if std::io::stderr().is_terminal() { ColorChoice::Auto } else { ColorChoice::Never };
-    let writer = StandardStream::stderr(color);
+    let writer = BufferWriter::stderr(color);
     for e in &errors.errors {
         // the whole line is shown: one of a file without line breaks is no help, and takes its time
         let text = errors.sources.files.get(e.span.file as usize).map_or("", |f| f.text.as_str());
         if text.lines().nth(e.line.saturating_sub(1)).is_some_and(|line| line.len() > LONG_LINE) {
-            eprintln!("error: {e}");
+            eprintln!("error: {}", one_line(&e.to_string()));
             continue;
         }
         let label = Label::primary(e.span.file as usize, e.span.start as usize..e.span.end as usize);
-        let mut diagnostic = Diagnostic::error().with_message(e.kind.to_string()).with_labels(vec![label]);
+        let message = one_line(&e.kind.to_string()).into_owned();
+        let mut diagnostic = Diagnostic::error().with_message(message).with_labels(vec![label]);
         if let Some(remedy) = &e.remedy {
-            diagnostic = diagnostic.with_notes(vec![format!("help: {remedy}")]);
+            diagnostic = diagnostic.with_notes(vec![format!("help: {}", one_line(remedy))]);
         }
-        if term::emit_to_write_style(&mut writer.lock(), &config, &files, &diagnostic).is_err() {
+        let mut buffer = writer.buffer();
+        if term::emit_to_write_style(&mut buffer, &config, &files, &diagnostic).is_err() {
             eprintln!("error: {e:?}");
+        } else if writer.print(&buffer).is_err() {
+            // there is nobody to tell
+            return;
         }
     }
 }
 
 /// No line of a file that is longer is shown \[bytes\].
 const LONG_LINE: usize = 2000;
+
+/// A text of the same length whose characters all show, but for line ends and tabs.
+fn visible(text: &str) -> String {
+    let bad = |c: char| acts(c) && !matches!(c, '\n' | '\r' | '\t');
+    text.chars().map(|c| if bad(c) { ["?", "·", "�"][c.len_utf8() - 1].to_owned() } else { c.to_string() }).collect()
+}

@@ -1,5 +1,6 @@
 //! Timed events of a trace: `STEP:ACTION=EQUALITY`.
 
+use crate::out::names;
 use anyhow::{Result, bail};
 use kiloworld_model::{Kind, Model};
 use kiloworld_sim::Batch;
@@ -45,12 +46,11 @@ impl Event {
         let neq = model.layout.size.neq;
         let found = model.id(Kind::Equality, name).or_else(|| name.parse().ok().filter(|&e| e < neq));
         let Some(equality) = found else {
-            let names: Vec<&str> = model.names.of(Kind::Equality).iter().map(|(_, name)| name).collect();
+            let names = names(model.names.of(Kind::Equality).iter().map(|(_, name)| name));
             match neq {
                 0 => bail!("--at {text}: the model has no equality constraint"),
                 _ => bail!(
-                    "--at {text}: there is no equality constraint `{name}`; the model has {} (0 to {})",
-                    names.join(", "),
+                    "--at {text}: there is no equality constraint `{name}`; the model has {names} (0 to {})",
                     neq - 1
                 ),
             }

@@ -3,6 +3,7 @@
 use crate::args::Health;
 use crate::arrays;
 use crate::common::{Outcome, builder, in_pieces, keyframe, load, random_control, set_state, step, thousands};
+use crate::out::names;
 use anyhow::{Context, Result, bail};
 use kiloworld_model::{Kind, Model};
 use kiloworld_sim::{Field, HealthLimits, Verdict};
@@ -92,8 +93,8 @@ fn forces(model: &Model, asked: &[String]) -> Result<Vec<f64>> {
         let numbers = numbers.ok().filter(|n| n.len() == 3 && n.iter().all(|x| x.is_finite())).with_context(shape)?;
         // nothing moves the world
         let Some(body) = model.id(Kind::Body, name).filter(|&id| id > 0) else {
-            let names: Vec<&str> = model.names.of(Kind::Body).iter().skip(1).map(|(_, name)| name).collect();
-            bail!("--force {force}: there is no body named {name}; there are {}", names.join(", "));
+            let names = names(model.names.of(Kind::Body).iter().skip(1).map(|(_, name)| name));
+            bail!("--force {force}: there is no body named {name}; there are {names}");
         };
         for k in 0..3 {
             out[6 * body + k] += numbers[k];

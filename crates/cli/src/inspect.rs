@@ -2,9 +2,10 @@
 
 use crate::args::Inspect;
 use crate::common::{Outcome, load};
+use crate::out::one_line;
 use anyhow::{Result, bail};
 use kiloworld_layout::{Field, Sizes, Slice};
-use kiloworld_model::{Kind, Model};
+use kiloworld_model::{Kind, Model, shown};
 use kiloworld_sim::{RowRule, equalities};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
@@ -43,10 +44,10 @@ pub(crate) fn run(args: &Inspect, json: bool) -> Result<Outcome> {
         size.nconmax, size.njmax
     );
     for warning in &warnings {
-        println!("warning: {warning}");
+        println!("warning: {}", one_line(warning));
     }
     for feature in &unsupported {
-        println!("unsupported (a batch refuses it): {feature}");
+        println!("unsupported (a batch refuses it): {}", one_line(feature));
     }
     Ok(Outcome::Ok)
 }
@@ -71,7 +72,8 @@ fn show_equalities(model: &Model, args: &Inspect, json: bool) -> Result<Outcome>
     for r in &rows {
         let title = r.name.clone().unwrap_or_else(|| format!("equality {}", r.id));
         let off = if r.active { "" } else { " (off at the start)" };
-        println!("{} {title}: {}{off}, {}", r.kind, r.objects.join(" - "), word(r.rule));
+        let objects: Vec<_> = r.objects.iter().map(|name| shown(name)).collect();
+        println!("{} {}: {}{off}, {}", r.kind, shown(&title), objects.join(" - "), word(r.rule));
         let turn = r.weight_rotation.map_or(String::new(), |w| format!(" and {w:.5} /(kg m2)"));
         println!("  W {:.6} /kg{turn}; k {:.6} /s2, b {:.5} /s, d {:.4}", r.weight, r.k, r.b, r.d);
         let shift = r.compliance.map(|c| format!("{c:.3e} m/N"));
@@ -82,7 +84,7 @@ fn show_equalities(model: &Model, args: &Inspect, json: bool) -> Result<Outcome>
             println!("  {load:.4} kg hang on it: {:.4} mm{tilt}", 1e3 * sag);
         }
         for warning in &r.warnings {
-            println!("  warning: {warning}");
+            println!("  warning: {}", one_line(warning));
         }
     }
     Ok(Outcome::Ok)
@@ -115,7 +117,7 @@ fn tree(model: &Model) {
 
 /// An element's name, or its kind and id where it has none.
 fn name(model: &Model, kind: Kind, id: usize) -> String {
-    model.names.of(kind).name(id).map_or_else(|| format!("{}{id}", kind.word()), str::to_owned)
+    model.names.of(kind).name(id).map_or_else(|| format!("{}{id}", kind.word()), |name| shown(name).into_owned())
 }
 
 /// Names of every kind, by id; null where an element has none.

@@ -3,6 +3,9 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program prints")]
 #![allow(clippy::cast_possible_truncation, reason = "rates and counts for people")]
 
+#[macro_use]
+mod out;
+
 mod args;
 mod arrays;
 mod bench;
@@ -23,12 +26,14 @@ mod trace;
 use args::{Cli, Command};
 use clap::Parser;
 use common::Outcome;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// 0: as it should; 1: an error; 2: usage (clap's); 3: ran to the end, but worlds failed or a law does not hold.
 fn main() -> ExitCode {
+    quiet_driver();
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn,wgpu=error,naga=error"))
-        .format_timestamp(None)
+        .format(|out, r| writeln!(out, "[{} {}] {}", r.level(), r.target(), out::safe(&r.args().to_string())))
         .init();
     let cli = Cli::parse();
     let result = match &cli.command {
@@ -50,5 +55,18 @@ fn main() -> ExitCode {
             diagnostics::report(&error, cli.json);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Keeps a line of libwayland from the terminal of those who have no desktop: Mesa's layer that chooses among devices asks it for a
+/// display, and it says of an environment without `XDG_RUNTIME_DIR` that it is invalid, a line a device. Where there is no folder
+/// there is no display; a folder that cannot be has none either. Everything else that drivers say is still said.
+#[allow(unsafe_code, reason = "nothing else sets a variable of this process before the driver reads it")]
+fn quiet_driver() {
+    const VARIABLE: &str = "XDG_RUNTIME_DIR";
+    let set = std::env::var_os(VARIABLE).is_some_and(|dir| std::path::Path::new(&dir).is_absolute());
+    if cfg!(target_os = "linux") && !set {
+        // SAFETY: no other thread runs yet that could read or write the environment
+        unsafe { std::env::set_var(VARIABLE, "/nonexistent") };
     }
 }

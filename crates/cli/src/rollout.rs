@@ -1,16 +1,19 @@
 //! `kiloworld rollout`.
 
 use crate::args::{FailureArg, Rollout};
-use crate::arrays::{Array, write_npz};
+use crate::arrays::{self, Array};
 use crate::common::{self, Outcome, builder, in_pieces, keyframe, load, random_control, thousands};
-use anyhow::{Context, Result};
-use kiloworld_sim::{Batch, Field};
+use crate::out::Out;
+use anyhow::{Context, Result, bail};
+use kiloworld_sim::{Batch, Dump, Field};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
 
 pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     let start = Instant::now();
+    // before hours of steps
+    let out = args.out.as_deref().map(|path| Out::new(path, &["npz", "json"], args.force)).transpose()?;
     let model = load(&args.model)?;
     let builder = builder(&model, args.worlds, &args.place).on_failure(args.on_failure.into()).history(args.history);
     let mut batch = builder.build()?;
@@ -29,7 +32,7 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
         );
     }
     let control = random_control(&batch, args.drive.seed);
-    let mut dumps = Dumps { dir: args.dump_failed.clone(), seen: 0, written: Vec::new() };
+    let mut dumps = Dumps { dir: args.dump_failed.clone(), force: args.force, seen: 0, written: Vec::new() };
     let mut step = |batch: &mut Batch, at: usize, n: usize| -> Result<()> {
         let result = common::step(batch, args.drive.ctrl, &control, at, n);
         dumps.look(batch)?;
@@ -51,14 +54,14 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     let timed = (args.drive.steps - first) * args.worlds;
     let rate = if timed == 0 { 0.0 } else { timed as f64 / elapsed };
     let factor = rate * batch.model().opt_timestep[0];
-    if let Some(path) = &args.out {
+    if let Some(out) = out {
         let fields = [Field::time, Field::qpos, Field::qvel, Field::act, Field::status];
         let mut arrays = Vec::new();
         for field in fields {
             let data = batch.get(field)?;
             arrays.push((field.name(), Array { shape: vec![args.worlds, data.len() / args.worlds], data }));
         }
-        write_npz(path, arrays)?;
+        arrays::write(out, arrays)?;
     }
     if json {
         println!(
@@ -118,6 +121,8 @@ const DUMPS: usize = 16;
 /// The files of worlds that failed.
 struct Dumps {
     dir: Option<PathBuf>,
+    /// replace what is no dump
+    force: bool,
     /// entries of the log that were looked at
     seen: usize,
     written: Vec<PathBuf>,
@@ -134,6 +139,12 @@ impl Dumps {
         for f in failures.iter().skip(self.seen).take(DUMPS - self.written.len()) {
             std::fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
             let file = dir.join(format!("world{}-{}.npz", f.world, self.written.len()));
+            if !self.force && file.symlink_metadata().is_ok() && !Dump::is_one(&file) {
+                bail!(
+                    "{} is there already and is no dump: give another folder, or --force to replace it",
+                    file.display()
+                );
+            }
             batch.dump(f.world, &file)?;
             self.written.push(file);
         }

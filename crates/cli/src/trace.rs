@@ -4,17 +4,20 @@ use crate::args::Trace;
 use crate::arrays::{self, Array};
 use crate::common::{Outcome, builder, keyframe, load, set_state};
 use crate::events::Event;
+use crate::out::{self, Out};
 use anyhow::{Result, bail};
 use kiloworld_layout::Sizes;
 use kiloworld_model::{Kind, Model};
 use kiloworld_sim::{Batch, Data, Field, Ramp};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 /// What every step yields of a world, besides contacts.
 const SERIES: [Field; 4] = [Field::time, Field::qpos, Field::qvel, Field::qacc];
 
 pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
+    let out = args.out.as_deref().map(|path| Out::new(path, &["npz", "jsonl"], args.force)).transpose()?;
     let model = load(&args.model)?;
     let start = args.state.as_deref().map(arrays::read).transpose()?.unwrap_or_default();
     let size = &model.layout.size;
@@ -42,11 +45,12 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
 
     let mut series: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut contacts: Vec<f64> = Vec::new();
-    let to_file = args.out.is_some();
+    let to_arrays = out.as_ref().is_some_and(|out| out.format == "npz");
+    let mut lines = out.as_ref().filter(|_| !to_arrays).map(|_| String::new());
     let nv = size.nv;
     let mut each = |w: usize, k: usize, d: &Data<f64>| {
         let ncon = usize::try_from(d.ncon[0]).unwrap_or(0).min(d.contact_dist.len());
-        if to_file {
+        if to_arrays {
             for (name, values) in [("time", &d.time), ("qpos", &d.qpos), ("qvel", &d.qvel), ("qacc", &d.qacc)] {
                 series.entry(name).or_default().extend(values);
             }
@@ -77,14 +81,18 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
             })
             .collect();
         let nefc = usize::try_from(d.nefc[0]).unwrap_or(0).min(d.efc_force.len());
-        println!(
-            "{}",
-            json!({
+        let line = json!({
                 "step": k, "world": w, "time": d.time[0], "qpos": d.qpos, "qvel": d.qvel, "qacc": &d.qacc[..nv],
                 "ncon": d.ncon[0], "nefc": d.nefc[0], "solver_niter": d.solver_niter[0], "status": d.status[0],
                 "efc_force": &d.efc_force[..nefc], "contact": contact,
-            })
-        );
+        });
+        match &mut lines {
+            Some(lines) => {
+                lines.push_str(&line.to_string());
+                lines.push('\n');
+            }
+            None => println!("{line}"),
+        }
     };
     let mut done = 0;
     let mut run_to = |batch: &mut Batch, end: usize| {
@@ -100,19 +108,23 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
     }
     run_to(&mut batch, args.steps)?;
 
-    if let Some(path) = &args.out {
-        let mut out: Vec<(&str, Array)> = series
-            .into_iter()
-            .map(|(name, data)| {
-                let n = data.len() / (args.steps * nworld).max(1);
-                let vector = SERIES.iter().any(|f| f.name() == name && name != "time");
-                let shape = if vector { vec![args.steps, nworld, n] } else { vec![args.steps, nworld] };
-                (name, Array { shape, data })
-            })
-            .collect();
-        // step, world, geom1, geom2, dist, pos (3), frame (9)
-        out.push(("contact", Array { shape: vec![contacts.len() / 17, 17], data: contacts }));
-        arrays::write_npz(path, out)?;
+    match (out, lines) {
+        (None, _) => {}
+        (Some(out), Some(lines)) => out.write(|file| Ok(file.write_all(lines.as_bytes())?))?,
+        (Some(out), None) => {
+            let mut arrays: Vec<(&str, Array)> = series
+                .into_iter()
+                .map(|(name, data)| {
+                    let n = data.len() / (args.steps * nworld).max(1);
+                    let vector = SERIES.iter().any(|f| f.name() == name && name != "time");
+                    let shape = if vector { vec![args.steps, nworld, n] } else { vec![args.steps, nworld] };
+                    (name, Array { shape, data })
+                })
+                .collect();
+            // step, world, geom1, geom2, dist, pos (3), frame (9)
+            arrays.push(("contact", Array { shape: vec![contacts.len() / 17, 17], data: contacts }));
+            arrays::write(out, arrays)?;
+        }
     }
     Ok(if batch.report()?.all_ok() { Outcome::Ok } else { Outcome::Failed })
 }
@@ -123,8 +135,8 @@ fn targets(args: &Trace, model: &Model, batch: &mut Batch) -> Result<Ramp> {
     for text in &args.target {
         let Some((name, value)) = text.rsplit_once('=') else { bail!("--target {text}: expected NAME=VALUE") };
         let Some(id) = model.id(Kind::Actuator, name) else {
-            let known: Vec<&str> = model.names.of(Kind::Actuator).iter().map(|(_, name)| name).collect();
-            bail!("--target {text}: there is no actuator `{name}`; the model has {}", known.join(", "));
+            let known = out::names(model.names.of(Kind::Actuator).iter().map(|(_, name)| name));
+            bail!("--target {text}: there is no actuator `{name}`; the model has {known}");
         };
         let Ok(value) = value.parse() else { bail!("--target {text}: `{value}` is not a number") };
         actuators.push(id);

@@ -48,6 +48,7 @@ fn rollout_says_how_fast_and_how_the_worlds_are() {
 fn rollouts_with_one_seed_end_in_the_same_state() {
     let end = |seed: &str, name: &str| {
         let path = file(name, b"");
+        std::fs::remove_file(&path).expect("it was there");
         let out = kiloworld(&[
             "rollout",
             "models/quadruped.xml",

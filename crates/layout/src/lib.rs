@@ -13,12 +13,14 @@
 mod fields;
 mod offsets;
 pub mod pack;
+mod rules;
 mod sizes;
 mod stages;
 pub mod wgsl;
 
 pub use fields::{Buffer, Data, Field, FieldInfo, Kind, Model, Slice, SliceMut};
 pub use offsets::{Binding, Layout, LayoutError, Limits, Slot};
+pub use rules::{RULES, Rule};
 pub use sizes::{Dim, Opt, SizeName, Sizes};
 pub use stages::{Call, Stage};
 

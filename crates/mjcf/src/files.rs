@@ -1,7 +1,7 @@
 //! Where the content of files comes from, and which files a model may read.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// Where the content of a file comes from. A map of bytes by name is one, and so is a closure
@@ -124,15 +124,25 @@ impl Load for Files {
     fn load(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let path = path.canonicalize()?;
         self.allow(&path)?;
-        let found = path.metadata()?;
-        if !found.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-        }
-        if found.len() > limit {
-            return Err(too_large(limit));
-        }
-        std::fs::read(path)
+        read_file(&path, limit)
     }
+}
+
+/// The content of a regular file of at most `limit` bytes: nothing else is opened, since a pipe would wait for a writer and a
+/// device may have no end.
+///
+/// # Errors
+/// It cannot be read, is a folder, pipe, socket or device, or is larger.
+pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let found = path.metadata()?;
+    if !found.is_file() {
+        let what = if found.is_dir() { "it is a folder" } else { "it is not a regular file" };
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    let mut bytes = Vec::new();
+    // a file that grows, or says that it is empty as those of /proc do
+    std::fs::File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if found.len() > limit || bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
 }
 
 fn too_large(limit: u64) -> io::Error {

@@ -9,11 +9,27 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Returns the pairs of geoms that could collide but whose types no narrow phase here knows; `None` where there are too many pairs
 /// to list.
 pub fn fill(m: &mut Model<f64>) -> Option<Vec<(usize, usize)>> {
+    orders(m);
+    pairs(m)
+}
+
+/// Fills all of that but the pairs: what follows from the trees of bodies and dofs, whose ids are in depth-first order.
+pub fn orders(m: &mut Model<f64>) {
     m.size.nvpad = m.size.nv.next_multiple_of(4);
     levels(m);
     children(m);
     dof_levels(m);
-    pairs(m)
+}
+
+/// The first entry of each depth, and the entries sorted by depth, then id.
+fn by_depth(depth: &[usize]) -> (Vec<i32>, Vec<i32>) {
+    let nlevel = depth.iter().max().map_or(0, |d| d + 1);
+    let mut first = vec![0; nlevel + 1];
+    depth.iter().for_each(|&d| first[d + 1] += 1);
+    (0..nlevel).for_each(|level| first[level + 1] += first[level]);
+    let mut sorted: Vec<i32> = (0..depth.len() as i32).collect();
+    sorted.sort_by_key(|&i| depth[i as usize]);
+    (first, sorted)
 }
 
 /// Sorts the bodies by depth, then id.
@@ -22,14 +38,9 @@ fn levels(m: &mut Model<f64>) {
     for b in 1..m.size.nbody {
         depth[b] = depth[m.body_parentid[b] as usize] + 1;
     }
-    let nlevel = depth.iter().max().map_or(0, |d| d + 1);
-    (m.level_adr, m.level_body) = (vec![0], Vec::with_capacity(m.size.nbody));
-    for level in 0..nlevel {
-        m.level_body.extend((0..m.size.nbody).filter(|&b| depth[b] == level).map(|b| b as i32));
-        m.level_adr.push(m.level_body.len() as i32);
-    }
-    m.size.nlevel = nlevel;
-    m.size.nlevel1 = nlevel + 1;
+    (m.level_adr, m.level_body) = by_depth(&depth);
+    m.size.nlevel1 = m.level_adr.len();
+    m.size.nlevel = m.size.nlevel1 - 1;
 }
 
 /// Finds the children of each body in `level_body` and the size of its subtree: ids are in depth-first order, so that they lie side by side there.
@@ -53,20 +64,15 @@ fn children(m: &mut Model<f64>) {
 /// Sorts the dofs by depth in the sparsity of M and counts the dofs below each.
 fn dof_levels(m: &mut Model<f64>) {
     let depth: Vec<usize> = m.M_rownnz.iter().map(|&n| n as usize - 1).collect();
-    let nlevel = depth.iter().max().map_or(0, |d| d + 1);
-    (m.doflevel_adr, m.doflevel_dof) = (vec![0], Vec::with_capacity(m.size.nv));
-    for level in 0..nlevel {
-        m.doflevel_dof.extend((0..m.size.nv).filter(|&i| depth[i] == level).map(|i| i as i32));
-        m.doflevel_adr.push(m.doflevel_dof.len() as i32);
-    }
+    (m.doflevel_adr, m.doflevel_dof) = by_depth(&depth);
     m.dof_descnum = vec![0; m.size.nv];
     for (&adr, &depth) in m.M_rowadr.iter().zip(&depth) {
         for &above in &m.M_colind[adr as usize..][..depth] {
             m.dof_descnum[above as usize] += 1;
         }
     }
-    m.size.ndoflevel = nlevel;
-    m.size.ndoflevel1 = nlevel + 1;
+    m.size.ndoflevel1 = m.doflevel_adr.len();
+    m.size.ndoflevel = m.size.ndoflevel1 - 1;
 }
 
 /// The most pairs of geoms that can collide.

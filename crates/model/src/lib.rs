@@ -22,6 +22,6 @@ mod names;
 
 pub use compile::{capture, rows_always, rows_per_contact, slots};
 pub use kiloworld_mjcf::spec::{SOLIMP, SOLREF};
-pub use kiloworld_mjcf::{Error, Errors, Files, Load, Reach};
+pub use kiloworld_mjcf::{Error, Errors, Files, Load, Reach, read_file};
 pub use model::{Model, SetConstError};
-pub use names::{Kind, NameTable, Names};
+pub use names::{Kind, NameTable, Names, acts, escaped, shown};

@@ -1,6 +1,44 @@
 //! Names and ids of the elements of a model.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Most letters of a name that are shown.
+const LONG: usize = 120;
+
+/// True for characters that do something instead of showing something: controls, and those that turn the direction of text or
+/// have no width.
+pub fn acts(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    turns || c.is_control()
+}
+
+/// A text with the characters that `bad` tells written as `\uXXXX`, which means the same in JSON; they are all of four digits.
+pub fn escaped(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if bad(c) {
+            // a text takes whatever is written to it
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A name, or a few words with names in them, as people are shown it: on one line, nothing in it steers a terminal, and cut where
+/// it is long.
+pub fn shown(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(LONG) {
+        Some((at, _)) => Cow::Owned(format!("{}…", escaped(&name[..at], acts))),
+        None => escaped(name, acts),
+    }
+}
 
 /// Kinds of elements that have names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,5 +153,18 @@ impl Names {
 
     pub(crate) fn push(&mut self, kind: Kind, name: Option<&str>) {
         self.tables[kind as usize].push(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_shown_short_and_on_one_line() {
+        assert_eq!(shown("left arm ünï ✓"), "left arm ünï ✓");
+        assert_eq!(shown("a\nb\u{1b}[31m\u{202e}\u{9b}"), "a\\u000ab\\u001b[31m\\u202e\\u009b");
+        let long = shown(&"ü".repeat(1000)).into_owned();
+        assert!(long.chars().count() == LONG + 1 && long.ends_with('…'));
     }
 }

@@ -1,23 +1,24 @@
 //! A world in one file: its model, its last states and controls, and why it stopped. An npz archive that numpy opens.
 
 use crate::batch::{Batch, Inner};
-use crate::sound::sound;
-use crate::{Error, Record};
+use crate::npz::{self, Array, Arrays, NpzError, Values};
+use crate::sound::{may_be_empty, sound};
+use crate::{Error, Record, WholeFile};
 use kiloworld_layout::{Field, Kind, Model, Opt, Sizes, Slice, SliceMut};
 use kiloworld_model::Kind as Named;
-use npyz::WriterBuilder;
-use npyz::zip::{DateTime, ZipArchive, result::ZipError, write::FileOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// What the array `about` of a dump says first.
 const FORMAT: &str = "kiloworld dump";
 /// Raised whenever a reader of the version before would misunderstand a file.
 const VERSION: u32 = 1;
-/// Most numbers that a dump may ask to have room for.
-const MOST: f64 = 1e9;
+/// Most numbers that a dump may ask to have room for: 2 GiB.
+const MOST: f64 = (1_u64 << 28) as f64;
+/// Most bytes of a file that is read.
+const MOST_BYTES: u64 = 1 << 31;
 
 /// Why a file is not a dump that can be used.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +116,8 @@ const NAMED: [Named; 7] =
 impl Batch {
     /// Writes a world into one file: the model as the batch runs it (with the world's own values of fields that differ from world
     /// to world), the states and controls of its [`history`](crate::BatchBuilder::history), its present state, and why it failed
-    /// if it did. `kiloworld replay` and [`Dump`] read it; so does numpy. The file ends in `.npz`.
+    /// if it did. `kiloworld replay` and [`Dump`] read it; so does numpy. The file ends in `.npz`; it is written whole or not at
+    /// all, and replaces what was there.
     pub fn dump(&mut self, world: usize, path: impl AsRef<Path>) -> Result<(), Error> {
         let dump = self.dumped(world)?;
         Ok(dump.write(path.as_ref())?)
@@ -197,50 +199,76 @@ options! {
     disableactuator
 }
 
-/// The values of an array of a dump.
-enum Values {
-    F(Vec<f64>),
-    I(Vec<i32>),
-    Text(Vec<u8>),
-}
-
 impl Dump {
-    /// Writes it to an npz file.
-    pub fn write(&self, path: &Path) -> Result<(), DumpError> {
-        let failed = |error| DumpError::Io { path: path.display().to_string(), error };
-        let file = BufWriter::new(std::fs::File::create(path).map_err(failed)?);
-        let mut npz = npyz::npz::NpzWriter::new(file);
-        let mut write = || -> std::io::Result<()> {
-            let about = serde_json::to_vec_pretty(&self.about)?;
-            array(&mut npz, "about", &[about.len()], &about)?;
-            for info in Field::TABLE.iter().filter(|f| f.is_model()) {
-                let name = format!("model/{}", info.name);
-                match self.model.get(info.field) {
-                    Some(Slice::F(v)) => array(&mut npz, &name, &[v.len()], v)?,
-                    Some(Slice::I(v)) => array(&mut npz, &name, &[v.len()], v)?,
-                    None => {}
-                }
-            }
-            for (folder, records) in [("history", &self.history[..]), ("last", core::slice::from_ref(&self.last))] {
-                for (k, (field, values)) in records.first().iter().flat_map(|r| r.fields.iter().enumerate()) {
-                    let all: Vec<f64> = records.iter().flat_map(|r| r.fields[k].1.iter().copied()).collect();
-                    let name = format!("{folder}/{}", field.name());
-                    array(&mut npz, &name, &[records.len(), values.len()], &all)?;
-                }
-            }
-            npz.zip_writer().flush()
-        };
-        write().map_err(failed)
+    /// True where the file is a dump, of this version or another, as far as a look at its start tells.
+    pub fn is_one(path: impl AsRef<Path>) -> bool {
+        let head = kiloworld_model::read_file(path.as_ref(), MOST_BYTES).ok();
+        let about = head.and_then(|bytes| npz::read(&bytes).ok()).and_then(|mut arrays| arrays.remove("about"));
+        let Some(Array { values: Values::U8(about), .. }) = about else { return false };
+        serde_json::from_slice::<serde_json::Value>(&about).is_ok_and(|head| head["format"] == FORMAT)
     }
 
-    /// Reads it back.
+    /// Writes it to an npz file, whole or not at all, over what was there.
+    pub fn write(&self, path: &Path) -> Result<(), DumpError> {
+        let write = || -> std::io::Result<()> {
+            let mut file = WholeFile::create(path)?;
+            file.write_all(&self.to_bytes()?)?;
+            file.finish()
+        };
+        write().map_err(|error| DumpError::Io { path: path.display().to_string(), error })
+    }
+
+    /// The bytes of the npz file.
+    pub fn to_bytes(&self) -> std::io::Result<Vec<u8>> {
+        npz::write(&self.to_arrays()?)
+    }
+
+    /// The arrays of the npz file.
+    pub fn to_arrays(&self) -> std::io::Result<Arrays> {
+        let about = serde_json::to_vec_pretty(&self.about)?;
+        let mut out = Arrays::new();
+        out.insert("about".to_owned(), Array { shape: vec![about.len()], values: Values::U8(about) });
+        for info in Field::TABLE.iter().filter(|f| f.is_model()) {
+            let (n, values) = match self.model.get(info.field) {
+                Some(Slice::F(v)) => (v.len(), Values::F64(v.to_vec())),
+                Some(Slice::I(v)) => (v.len(), Values::I32(v.to_vec())),
+                None => continue,
+            };
+            out.insert(format!("model/{}", info.name), Array { shape: vec![n], values });
+        }
+        for (folder, records) in [("history", &self.history[..]), ("last", core::slice::from_ref(&self.last))] {
+            for (k, (field, values)) in records.first().iter().flat_map(|r| r.fields.iter().enumerate()) {
+                let all: Vec<f64> = records.iter().flat_map(|r| r.fields[k].1.iter().copied()).collect();
+                let shape = vec![records.len(), values.len()];
+                out.insert(format!("{folder}/{}", field.name()), Array { shape, values: Values::F64(all) });
+            }
+        }
+        Ok(out)
+    }
+
+    /// Reads it back. Whatever the file is: what is returned can be replayed.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, DumpError> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| DumpError::Io { path: name.clone(), error })?;
-        let arrays = arrays(&name, &bytes)?;
+        match kiloworld_model::read_file(path, MOST_BYTES) {
+            Ok(bytes) => Self::from_bytes(name, &bytes),
+            Err(error) => Err(DumpError::Io { path: name, error }),
+        }
+    }
+
+    /// Reads it from the bytes of a file of this name.
+    pub fn from_bytes(name: String, bytes: &[u8]) -> Result<Self, DumpError> {
+        match npz::read(bytes) {
+            Ok(arrays) => Self::from_arrays(name, &arrays),
+            Err(NpzError::Damaged(what)) => Err(DumpError::Damaged { path: name, what }),
+            Err(e) => Err(DumpError::NotADump { path: name, what: e.to_string() }),
+        }
+    }
+
+    /// Reads it from the arrays of a file of this name.
+    pub fn from_arrays(name: String, arrays: &Arrays) -> Result<Self, DumpError> {
         let other = |what: &str| DumpError::NotADump { path: name.clone(), what: what.to_owned() };
-        let Some((_, Values::Text(about))) = arrays.get("about") else {
+        let Some(Array { values: Values::U8(about), .. }) = arrays.get("about") else {
             return Err(other("it has no text `about`"));
         };
         let head: serde_json::Value = serde_json::from_slice(about).map_err(|_| other("its `about` is no JSON"))?;
@@ -252,7 +280,7 @@ impl Dump {
         }
         let damaged = |what: String| DumpError::Damaged { path: name.clone(), what };
         let about: About = serde_json::from_value(head).map_err(|e| damaged(format!("`about`: {e}")))?;
-        let model = model(&about, &arrays).map_err(|fault| match fault {
+        let model = model(&about, arrays).map_err(|fault| match fault {
             // written by another table of fields
             Fault::Table(what) => DumpError::Version {
                 path: name.clone(),
@@ -260,63 +288,13 @@ impl Dump {
             },
             Fault::Content(what) => damaged(what),
         })?;
-        let history = records("history", &model.size, &arrays).map_err(damaged)?;
-        let last = records("last", &model.size, &arrays).map_err(damaged)?.pop();
-        let last = last.ok_or_else(|| damaged("it has no state".to_owned()))?;
+        let history = records("history", &model.size, arrays).map_err(&damaged)?;
+        let mut last = records("last", &model.size, arrays).map_err(&damaged)?;
+        let (Some(last), true) = (last.pop(), last.is_empty()) else {
+            return Err(damaged("it has not one last state".to_owned()));
+        };
         Ok(Self { about, model, history, last })
     }
-}
-
-fn array<T: npyz::AutoSerialize + Copy>(
-    npz: &mut npyz::npz::NpzWriter<BufWriter<std::fs::File>>,
-    name: &str,
-    shape: &[usize],
-    values: &[T],
-) -> std::io::Result<()> {
-    // no time of writing, so that the same world is the same file
-    let options = FileOptions::default().last_modified_time(DateTime::default());
-    let shape: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
-    let mut writer = npz.array(name, options)?.default_dtype().shape(&shape).begin_nd()?;
-    writer.extend(values.iter().copied())?;
-    writer.finish()
-}
-
-type Arrays = BTreeMap<String, (Vec<usize>, Values)>;
-
-/// Every array of the archive, its checksum compared.
-fn arrays(name: &str, bytes: &[u8]) -> Result<Arrays, DumpError> {
-    let damaged = |what: String| DumpError::Damaged { path: name.to_owned(), what };
-    let mut zip = ZipArchive::new(std::io::Cursor::new(bytes)).map_err(|e| match (bytes.starts_with(b"PK"), e) {
-        (true, e) => damaged(format!("its list of contents cannot be read ({e}); it may be cut short")),
-        (false, ZipError::Io(e)) => damaged(e.to_string()),
-        (false, _) => DumpError::NotADump { path: name.to_owned(), what: "it is no npz archive".to_owned() },
-    })?;
-    let mut out = Arrays::new();
-    for k in 0..zip.len() {
-        let mut file = zip.by_index(k).map_err(|e| damaged(e.to_string()))?;
-        let Some(array) = npyz::npz::array_name_from_file_name(file.name()).map(str::to_owned) else { continue };
-        if file.size() as f64 > 8.0 * MOST {
-            return Err(damaged(format!("{array} has {} bytes", file.size())));
-        }
-        let mut npy = Vec::new();
-        // to the end, where the checksum is compared
-        file.read_to_end(&mut npy).map_err(|e| damaged(format!("{array}: {e}")))?;
-        let value = parse(&npy).map_err(|e| damaged(format!("{array}: {e}")))?;
-        out.insert(array, value);
-    }
-    Ok(out)
-}
-
-fn parse(bytes: &[u8]) -> Result<(Vec<usize>, Values), Box<dyn std::error::Error>> {
-    let npy = npyz::NpyFile::new(bytes)?;
-    let shape = npy.shape().iter().map(|&n| usize::try_from(n)).collect::<Result<Vec<_>, _>>()?;
-    let values = match npy.dtype().descr().trim_matches('\'').trim_start_matches(['<', '|']) {
-        "f8" => Values::F(npy.into_vec()?),
-        "i4" => Values::I(npy.into_vec()?),
-        "u1" => Values::Text(npy.into_vec()?),
-        other => return Err(format!("element type {other}").into()),
-    };
-    Ok((shape, values))
 }
 
 /// What is wrong with the model in a file.
@@ -339,23 +317,22 @@ fn model(about: &About, arrays: &Arrays) -> Result<Model<f64>, Fault> {
         return Err(Fault::Content(format!("its sizes ask for room for {room:e} numbers")));
     }
     for info in Field::TABLE.iter().filter(|f| f.is_model()) {
-        let Some((_, values)) = arrays.get(&format!("model/{}", info.name)) else {
+        let Some(Array { values, .. }) = arrays.get(&format!("model/{}", info.name)) else {
             return Err(Fault::Table(format!("{} is missing", info.name)));
         };
         let need = info.len(&m.size);
         let got = match (values, m.get_mut(info.field)) {
-            (Values::F(v), Some(SliceMut::F(to))) => {
+            (Values::F64(v), Some(SliceMut::F(to))) => {
                 to.clone_from(v);
                 v.len()
             }
-            (Values::I(v), Some(SliceMut::I(to))) => {
+            (Values::I32(v), Some(SliceMut::I(to))) => {
                 to.clone_from(v);
                 v.len()
             }
             _ => return Err(Fault::Table(format!("{} holds another kind of numbers", info.name))),
         };
-        // fields that nothing reads may be left empty
-        if got != need && got != 0 {
+        if got != need && !(got == 0 && may_be_empty(info.field)) {
             return Err(Fault::Content(format!("{} has {got} numbers, expected {need}", info.name)));
         }
     }
@@ -363,23 +340,22 @@ fn model(about: &About, arrays: &Arrays) -> Result<Model<f64>, Fault> {
     Ok(m)
 }
 
+/// The records of a folder: every field of a record, as often as there are times.
 fn records(folder: &str, size: &Sizes, arrays: &Arrays) -> Result<Vec<Record>, String> {
-    let mut out: Vec<Record> = Vec::new();
-    for (name, (shape, values)) in arrays {
-        let Some(field) = name.strip_prefix(folder).and_then(|n| n.strip_prefix('/')).and_then(Field::from_name) else {
-            continue;
-        };
-        let Values::F(v) = values else { return Err(format!("{name} holds no reals")) };
+    let of = |field: Field| {
+        let name = format!("{folder}/{}", field.name());
+        let Some(array) = arrays.get(&name) else { return Err(format!("{name} is missing")) };
+        let Values::F64(v) = &array.values else { return Err(format!("{name} holds no reals")) };
+        Ok((name, &array.shape, v))
+    };
+    let count = of(Field::time)?.2.len();
+    let mut out = vec![Record::default(); count];
+    for field in Record::list() {
+        let (name, shape, v) = of(field)?;
         let n = field.info().len(size);
-        let count = shape.first().copied().unwrap_or(0);
-        if field.info().is_model()
-            || shape[..] != [count, n]
-            || v.len() != count * n
-            || (!out.is_empty() && out.len() != count)
-        {
-            return Err(format!("{name} has shape {shape:?}, expected (records, {n})"));
+        if shape[..] != [count, n] {
+            return Err(format!("{name} has shape {shape:?}, expected ({count}, {n})"));
         }
-        out.resize(count, Record::default());
         out.iter_mut().enumerate().for_each(|(k, r)| r.fields.push((field, v[k * n..(k + 1) * n].to_vec())));
     }
     Ok(out)

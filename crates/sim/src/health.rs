@@ -157,7 +157,7 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<8} {:<16} world {}", self.verdict(), self.flag.name(), self.world)?;
         if !self.object.is_empty() {
-            write!(f, ", {}", self.object)?;
+            write!(f, ", {}", kiloworld_model::shown(&self.object))?;
         }
         match self.flag {
             Flag::ContactOverflow | Flag::RowOverflow => {

@@ -3,7 +3,7 @@
 use crate::dump::{About, Dump, is_flag};
 use crate::{Record, quarantine, step};
 use kiloworld_layout::consts::{MAXVAL, jnt, status};
-use kiloworld_layout::{Call, Data, Dim, Field, Model, Slice, SliceMut, Stage};
+use kiloworld_layout::{Buffer, Call, Data, Dim, Field, Model, Slice, SliceMut, Stage};
 use kiloworld_model::Kind;
 use serde::Serialize;
 
@@ -143,7 +143,7 @@ fn load(record: &Record, d: &mut Data<f64>, wanted: impl Fn(Field) -> bool) {
 impl Runner<'_> {
     /// One step; where it broke.
     fn step(&self, d: &mut Data<f64>, k: usize) -> Option<Break> {
-        let before = d.clone();
+        let before = self.kept(d);
         for &call in &self.calls {
             kiloworld_cpu::run(call, self.m, d);
         }
@@ -151,6 +151,19 @@ impl Runner<'_> {
             return None;
         }
         Some(self.explain(before, d, k))
+    }
+
+    /// What a step begins with; work arrays are not copied, they may be large.
+    fn kept(&self, d: &Data<f64>) -> Data<f64> {
+        let mut out = Data::new(&self.m.size, &0.0);
+        for info in Field::TABLE.iter().filter(|f| matches!(f.buffer, Buffer::State | Buffer::Status)) {
+            match (d.get(info.field), out.get_mut(info.field)) {
+                (Some(Slice::F(from)), Some(SliceMut::F(to))) => to.copy_from_slice(from),
+                (Some(Slice::I(from)), Some(SliceMut::I(to))) => to.copy_from_slice(from),
+                _ => {}
+            }
+        }
+        out
     }
 
     /// Runs a step that breaks again, looking at what each stage writes.
