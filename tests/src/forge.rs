@@ -1,7 +1,10 @@
-//! Dumps with a number in them changed, as somebody would who means no good: what a replay makes of them.
+//! Dumps, start states and laws as somebody would write them who means no good: what is made of them. `tests/fuzz` runs it on
+//! random inputs, the tests `forged` and `fuzz` on chosen ones.
 
+use kiloworld_laws::Law;
 use kiloworld_layout::{Field, Model, SliceMut};
-use kiloworld_sim::{Backend, Batch, Dump, DumpError, Precision};
+use kiloworld_sim::{Backend, Batch, Dump, DumpError, Precision, npz};
+use std::sync::LazyLock;
 
 /// Something of everything that a dump can hold.
 pub const MODEL: &str = r#"<mujoco><option timestep="0.002"/><asset>
@@ -137,4 +140,59 @@ fn one(m: &mut Model<f64>, field: Field, at: u8, value: usize) {
         }
         _ => {}
     }
+}
+
+/// The dumps that are forged.
+static BASES: LazyLock<[Dump; VARIANTS]> = LazyLock::new(|| [0, 1, 2].map(base));
+
+/// Does with an input what its target does; `Ok` where it was taken, else why it was refused.
+pub fn fuzz(target: &str, input: &[u8]) -> Result<(), String> {
+    let (&first, rest) = input.split_first().ok_or("an empty input")?;
+    match target {
+        // a whole file, or changes of one
+        "dump" if first == b'P' => run(input),
+        "dump" => {
+            let mut dump = BASES[usize::from(first) % VARIANTS].clone();
+            forge(&mut dump, rest);
+            replayed(&dump)
+        }
+        "state" if first == b'P' => start(&npz::read(input).map_err(|e| e.to_string())?),
+        "state" => start(&arrays(input)),
+        "law" => {
+            let text = std::str::from_utf8(input).map_err(|e| e.to_string())?;
+            Law::parse("law", text).map(|_| ()).map_err(|e| e.to_string())
+        }
+        other => panic!("no target {other}"),
+    }
+}
+
+/// Arrays as the bytes say, four an array: field, how long, which number, where.
+fn arrays(bytes: &[u8]) -> npz::Arrays {
+    let array = |change: &[u8]| {
+        let field = &Field::TABLE[(usize::from(change[0]) + 256 * usize::from(change[1] >> 7)) % Field::TABLE.len()];
+        let n = field.len(&BASES[0].model.size);
+        let n = [n, 2 * n, n + 1, 0, 1, 1000][usize::from(change[1]) % 6];
+        let mut values = vec![0.5; n];
+        if let Some(x) = values.get_mut(usize::from(change[3])) {
+            *x = REALS[usize::from(change[2]) % REALS.len()];
+        }
+        (field.name.to_owned(), npz::Array { shape: vec![n], values: npz::Values::F64(values) })
+    };
+    bytes.chunks_exact(4).map(array).collect()
+}
+
+/// Starts two worlds from a state file's arrays, as `--state` does, and steps them.
+pub fn start(arrays: &npz::Arrays) -> Result<(), String> {
+    let model = kiloworld_model::Model::from_str(MODEL).map_err(|e| e.to_string())?;
+    let builder = Batch::builder(&model).nworld(2).backend(Backend::Cpu).precision(Precision::F64);
+    let mut batch = builder.nconmax(24).njmax(120).build().map_err(|e| e.to_string())?;
+    for (name, array) in arrays {
+        let field = Field::from_name(name).ok_or_else(|| format!("no field {name}"))?;
+        let npz::Values::F64(v) = &array.values else { return Err("no reals".to_owned()) };
+        let all = if v.len() == field.info().len(&batch.model().size) { v.repeat(2) } else { v.clone() };
+        batch.set(field, &all).map_err(|e| e.to_string())?;
+    }
+    batch.step(2).map_err(|e| e.to_string())?;
+    batch.health().map_err(|e| e.to_string())?;
+    Ok(())
 }

@@ -1,9 +1,10 @@
 //! Dumps that somebody forged: each is refused with a reason or replayed, and none breaks the program or takes its time.
 
+use kiloworld_laws::Law;
 use kiloworld_layout::{Field, Sizes, SliceMut};
-use kiloworld_sim::{Backend, Batch, Dump};
+use kiloworld_sim::{Backend, Batch, Dump, npz};
 use kiloworld_tests::corpus::{corpus, corpus_models, root};
-use kiloworld_tests::forge::{REALS, VARIANTS, base, forge, integers, replayed, run};
+use kiloworld_tests::forge::{REALS, VARIANTS, base, forge, fuzz, integers, replayed, run, start};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -161,6 +162,93 @@ fn several_numbers_may_lie_at_once() {
     }
     assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
     assert!(seen.refused > 200 && seen.replayed > 200, "{} refused, {} replayed", seen.refused, seen.replayed);
+}
+
+/// Start states: every field, of every length, with every kind of number.
+#[test]
+fn every_number_of_a_start_state_may_be_anything() {
+    let model = base(0).model;
+    let mut seen = Seen::default();
+    for info in Field::TABLE {
+        let n = info.len(&model.size);
+        for len in [n, n + 1] {
+            for x in REALS {
+                let mut values = vec![0.5; len];
+                values.first_mut().into_iter().for_each(|first| *first = x);
+                let array = npz::Array { shape: vec![len], values: npz::Values::F64(values) };
+                let arrays = [(info.name.to_owned(), array)].into_iter().collect();
+                match catch_unwind(AssertUnwindSafe(|| start(&arrays))) {
+                    Ok(Ok(())) => seen.replayed += 1,
+                    Ok(Err(_)) => seen.refused += 1,
+                    Err(_) => seen.faults.push(format!("{}, {len} numbers, first {x}", info.name)),
+                }
+                if model.get(info.field).is_some() {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
+    assert!(seen.refused > 300 && seen.replayed > 30, "{} refused, {} taken", seen.refused, seen.replayed);
+}
+
+/// Bytes of real files changed at random: the readers say what is wrong, or take them.
+#[test]
+fn bytes_of_files_may_be_anything() {
+    let dump = base(0).to_bytes().expect("bytes");
+    let law = std::fs::read(root().join("tests/laws/damper.toml")).expect("a law");
+    let mut state = 3_u64;
+    let mut random = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    assert_eq!(fuzz("law", &law), Ok(()), "control");
+    let (mut refused, mut taken, mut faults) = (0, 0, Vec::new());
+    for k in 0..1500 {
+        let (target, sound) = [("dump", &dump), ("state", &dump), ("law", &law)][k % 3];
+        let mut bytes = sound.clone();
+        for _ in 0..1 + random(3) {
+            match random(4) {
+                0 => bytes.truncate(random(bytes.len().max(2))),
+                1 => {
+                    let (at, n) = (random(bytes.len().max(1)), 1 + random(40));
+                    let piece = bytes.iter().skip(random(bytes.len().max(1))).take(n).copied().collect::<Vec<u8>>();
+                    bytes.splice(at.min(bytes.len())..at.min(bytes.len()), piece);
+                }
+                2 => {
+                    let at = random(bytes.len().max(1));
+                    bytes.iter_mut().skip(at).take(4).for_each(|b| *b = 0xff);
+                }
+                _ => {
+                    let (at, bit) = (random(bytes.len().max(1)), random(8));
+                    bytes.iter_mut().skip(at).take(1).for_each(|b| *b ^= 1 << bit);
+                }
+            }
+        }
+        match catch_unwind(|| fuzz(target, &bytes)) {
+            Ok(Ok(())) => taken += 1,
+            Ok(Err(_)) => refused += 1,
+            Err(_) => faults.push((target, k)),
+        }
+    }
+    assert!(faults.is_empty(), "{faults:?}");
+    assert!(refused > 1000 && taken > 20, "{refused} refused, {taken} taken");
+}
+
+/// A law whose variables stand for each other ends with an error, and so does one that asks for too many.
+#[test]
+fn variables_of_a_law_that_never_end_are_found() {
+    let law = std::fs::read_to_string(root().join("tests/laws/damper.toml")).expect("a law");
+    let with = |vars: &str| {
+        let (head, rest) = law.split_once("[vars]\n").expect("a law with variables");
+        let text = format!("{head}[vars]\n{vars}\n{rest}")
+            .replace("[measure]", "[set]\n\"dof_damping[0]\" = \"zz0\"\n[measure]");
+        let law = Law::parse("forged", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        law.run(kiloworld_laws::Backend::CpuF64).error.unwrap_or_default()
+    };
+    assert!(with("zz0 = \"zz0\"").contains("stands for itself"), "{}", with("zz0 = \"zz0\""));
+    let doubling: String = (0..30).map(|k| format!("zz{k} = \"zz{} + zz{}\"\n", k + 1, k + 1)).collect();
+    assert!(with(&(doubling + "zz30 = 1")).contains("too many others"));
 }
 
 /// What trials from outside found.

@@ -42,6 +42,24 @@ fn what_the_fuzzer_found_compiles_or_is_explained() {
     }
 }
 
+/// Dumps, start states and laws that were worth keeping.
+#[test]
+fn files_that_are_no_models_are_taken_or_refused() {
+    for target in ["dump", "state", "law"] {
+        let (mut taken, mut refused) = (0, 0);
+        for file in inputs(target) {
+            let input = std::fs::read(&file).expect("readable");
+            let start = Instant::now();
+            match kiloworld_tests::forge::fuzz(target, &input) {
+                Ok(()) => taken += 1,
+                Err(_) => refused += 1,
+            }
+            assert!(start.elapsed() < LONGEST, "{}: {:?}", file.display(), start.elapsed());
+        }
+        assert!(taken >= 2 && refused >= 2, "{target}: {taken} inputs are taken and {refused} refused");
+    }
+}
+
 /// The check sees a model that is not sound, and errors that do not help.
 #[test]
 fn planted_faults_in_outcomes_are_found() {

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: random inputs for the readers of models, by cargo-fuzz on a nightly compiler.
+//! `cargo xtask fuzz`: random inputs for the readers of models, dumps, states and laws, by cargo-fuzz on a nightly compiler.
 
 use crate::setup;
 use anyhow::{Context, Result, bail};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// What is fuzzed.
-const TARGETS: [&str; 6] = ["xml", "stl", "obj", "msh", "png", "hfield"];
+const TARGETS: [&str; 9] = ["xml", "stl", "obj", "msh", "png", "hfield", "dump", "state", "law"];
 
 /// Fuzzes one target, or one after another, for some seconds each. What is found stays in `target/fuzz`.
 pub(crate) fn run(target: Option<&str>, seconds: u64) -> Result<()> {
@@ -29,11 +29,19 @@ pub(crate) fn run(target: Option<&str>, seconds: u64) -> Result<()> {
         command.args(["+nightly", "fuzz", "run", "--sanitizer", "none", "--fuzz-dir"]).arg(root.join("tests/fuzz"));
         command.arg("--target-dir").arg(&out).arg(target).arg(&inputs);
         command.arg(root.join("tests/fuzz/corpus").join(target));
+        if target == "law" {
+            command.arg(root.join("tests/laws"));
+        }
         if target == "xml" {
             command.args(["tests/mjcf/ok", "tests/mjcf/err", "models"].map(|dir| root.join(dir)));
         }
+        if target == "dump" {
+            command.arg(root.join("tests/faults/dumps"));
+        }
         command.arg("--").arg(format!("-max_total_time={seconds}")).args(["-timeout=10", "-rss_limit_mb=1024"]);
-        command.arg("-max_len=9000").arg(format!("-artifact_prefix={}/", found.display()));
+        // whole dumps are among the inputs
+        command.arg(if matches!(target, "dump" | "state") { "-max_len=90000" } else { "-max_len=9000" });
+        command.arg(format!("-artifact_prefix={}/", found.display()));
         if target == "xml" {
             write_dictionary(&dictionary)?;
             command.arg(format!("-dict={}", dictionary.display()));

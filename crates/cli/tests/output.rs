@@ -164,13 +164,13 @@ fn names_cannot_steer_a_terminal() {
     let long = "x".repeat(5000);
     let write = |file: &str, more: &str| {
         let xml = format!(
-            "<mujoco model=\"{name}\"><worldbody><body name=\"{name}\"><joint name=\"{name}\"/><geom name=\"{long}\" size=\".1\"/>\
+            "<mujoco model=\"{name}\"><worldbody><body name=\"{name}\"><joint name=\"{name}\" axis=\"0 1 0\" pos=\"1 0 0\"/><geom name=\"{long}\" size=\".1\"/>\
              <body name=\"b\" pos=\"0 0 1\"><freejoint/><geom size=\".1\"/></body></body></worldbody>\
              <equality><weld name=\"{name}\" body1=\"b\"/></equality>{more}</mujoco>"
         );
         let xml = xml.replace(
             "<body name=\"b\" pos=\"0 0 1\"><freejoint/>",
-            "<body name=\"b\" pos=\"0 0 1\"><joint name=\"j\"/>",
+            "<body name=\"b\" pos=\"0 0 1\"><joint name=\"j\" axis=\"0 1 0\" pos=\"1 0 0\"/>",
         );
         let path = dir.join(file);
         std::fs::write(&path, xml).expect("written");

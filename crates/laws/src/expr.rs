@@ -2,6 +2,11 @@
 
 use std::collections::BTreeSet;
 
+/// Most bytes of an expression: each may stand a level below the one before, and a level is a call.
+const LONGEST: usize = 1000;
+/// Most levels of parentheses, calls, indices and signs.
+const DEEPEST: usize = 64;
+
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expr {
@@ -28,7 +33,10 @@ pub(crate) trait Names {
 impl Expr {
     /// Parses a text; the error says what was expected where.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let mut p = Parser { text, at: 0 };
+        if text.len() > LONGEST {
+            return Err(format!("an expression of {} bytes: at most {LONGEST} are read", text.len()));
+        }
+        let mut p = Parser { text, at: 0, depth: 0 };
         let e = p.sum()?;
         p.space();
         if p.at < text.len() { Err(p.expected("an operator or the end")) } else { Ok(e) }
@@ -128,6 +136,7 @@ fn function(name: &str, args: &[f64]) -> Option<f64> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    depth: usize,
 }
 
 impl Parser<'_> {
@@ -179,6 +188,16 @@ impl Parser<'_> {
     }
 
     fn factor(&mut self) -> Result<Expr, String> {
+        if self.depth == DEEPEST {
+            return Err(self.expected(&format!("at most {DEEPEST} levels")));
+        }
+        self.depth += 1;
+        let factor = self.one_factor();
+        self.depth -= 1;
+        factor
+    }
+
+    fn one_factor(&mut self) -> Result<Expr, String> {
         if self.take('-') {
             return Ok(Expr::Negative(Box::new(self.factor()?)));
         }
@@ -267,6 +286,18 @@ mod tests {
         ] {
             assert!((eval(text).expect(text) - x).abs() < 1e-15, "{text}");
         }
+    }
+
+    #[test]
+    fn depth_and_length_have_an_end() {
+        let nested = |n: usize| format!("{}1{}", "(".repeat(n), ")".repeat(n));
+        assert_eq!(eval(&nested(50)), Ok(1.0));
+        assert!(eval(&nested(400)).expect_err("deep").contains("at most 64 levels"));
+        assert!(eval(&nested(1_000_000)).expect_err("long").contains("at most 1000"));
+        assert_eq!(eval(&format!("1{}", "+1".repeat(499))), Ok(500.0));
+        assert!(eval(&format!("{}1", "-".repeat(900))).expect_err("deep").contains("levels"));
+        assert!(eval(&"q[".repeat(400)).expect_err("deep").contains("levels"));
+        assert!(eval(&"hypot(1,".repeat(120)).expect_err("deep").contains("levels"));
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn eval(&self, w: usize, values: &Values, e: &Expr) -> Result<f64, Error> {
-        let view = View { model: self.batch.model(), values, vars: &self.worlds[w].vars, x: None };
+        let view = View::new(self.batch.model(), values, &self.worlds[w].vars, None);
         e.eval(&view as &dyn Names).map_err(Error::Law)
     }
 

@@ -4,6 +4,7 @@ use crate::expr::{Expr, Names};
 use crate::file::{Change, Text, Texts};
 use crate::totals::Totals;
 use kiloworld_layout::{Field, Model, Slice};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// One world as the law file asks for it.
@@ -50,7 +51,7 @@ impl World {
 
     /// The value of an expression that reads nothing of the batch.
     pub(crate) fn eval(&self, model: &Model<f64>, e: &Expr) -> Result<f64, String> {
-        e.eval(&View { model, values: &Values::new(), vars: &self.vars, x: None })
+        e.eval(&View::new(model, &Values::new(), &self.vars, None))
     }
 }
 
@@ -65,9 +66,25 @@ pub(crate) struct View<'a> {
     pub(crate) vars: &'a BTreeMap<String, Expr>,
     /// the present value of the element being set
     pub(crate) x: Option<f64>,
+    /// variables that stand for each other, at present and in all
+    inside: Cell<usize>,
+    looked_up: Cell<usize>,
 }
 
-impl View<'_> {
+/// Most variables that stand for each other in a row, and in all of an expression.
+const MOST_INSIDE: usize = 32;
+const MOST_LOOKED_UP: usize = 10_000;
+
+impl<'a> View<'a> {
+    pub(crate) fn new(
+        model: &'a Model<f64>,
+        values: &'a Values,
+        vars: &'a BTreeMap<String, Expr>,
+        x: Option<f64>,
+    ) -> Self {
+        Self { model, values, vars, x, inside: Cell::new(0), looked_up: Cell::new(0) }
+    }
+
     fn field(&self, name: &str) -> Result<(Field, &[f64]), String> {
         let field = Field::from_name(name).ok_or_else(|| format!("unknown name `{name}`"))?;
         if let Some(v) = self.values.get(&field) {
@@ -92,7 +109,14 @@ impl Names for View<'_> {
             return Ok(Some(x));
         }
         if let Some(e) = self.vars.get(name) {
-            return e.eval(self).map(Some);
+            self.looked_up.set(self.looked_up.get() + 1);
+            if self.inside.get() == MOST_INSIDE || self.looked_up.get() > MOST_LOOKED_UP {
+                return Err(format!("the variable `{name}` stands for itself, or for too many others"));
+            }
+            self.inside.set(self.inside.get() + 1);
+            let value = e.eval(self);
+            self.inside.set(self.inside.get() - 1);
+            return value.map(Some);
         }
         match name {
             "energy" => Ok(Some(self.totals()?.energy)),
@@ -111,10 +135,13 @@ impl Names for View<'_> {
             "spin" => self.totals()?.spin.get(row).copied().ok_or_else(beyond),
             _ => {
                 let (field, values) = self.field(name)?;
-                let cols = field.info().cols(&self.model.size);
+                let info = field.info();
+                let cols = info.cols(&self.model.size);
                 match column {
-                    Some(c) if c < cols => values.get(row * cols + c).copied().ok_or_else(beyond),
-                    None if cols == 1 || field.info().rows(&self.model.size) == 1 => {
+                    Some(c) if c < cols && row < info.rows(&self.model.size) => {
+                        values.get(row * cols + c).copied().ok_or_else(beyond)
+                    }
+                    None if cols == 1 || info.rows(&self.model.size) == 1 => {
                         values.get(row).copied().ok_or_else(beyond)
                     }
                     _ => Err(beyond()),
@@ -186,7 +213,7 @@ pub(crate) fn apply(
         let info = k.field.info();
         let (rows, cols) = (info.rows(&model.size), info.cols(&model.size));
         let mut v = values.get(&k.field).cloned().ok_or_else(|| format!("`{key}` cannot be set"))?;
-        let eval = |e: &Expr, x: f64| e.eval(&View { model, values, vars, x: Some(x) });
+        let eval = |e: &Expr, x: f64| e.eval(&View::new(model, values, vars, Some(x)));
         if k.row.is_some_and(|r| r >= rows) || k.column.is_some_and(|c| c >= cols) {
             return Err(format!("`{key}` is out of range: {rows} × {cols}"));
         }

@@ -1,0 +1,10 @@
+//! Fuzz target: the dump of a world, replayed.
+#![no_main]
+
+#[path = "../../src/forge.rs"]
+mod forge;
+mod limit;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let _ = forge::fuzz("dump", bytes);
+});
