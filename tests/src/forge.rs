@@ -93,7 +93,7 @@ pub fn forge(dump: &mut Dump, bytes: &[u8]) {
         let fields: Vec<Field> = Field::TABLE.iter().filter(|f| f.is_model()).map(|f| f.field).collect();
         match a {
             0..=0xbf => {
-                one(&mut dump.model, fields[(usize::from(a) + 192 * usize::from(b & 1)) % fields.len()], c, value)
+                one(&mut dump.model, fields[(usize::from(a) + 192 * usize::from(b & 1)) % fields.len()], c, value);
             }
             0xc0..=0xcf => {
                 let name = kiloworld_layout::Sizes::NAMES[usize::from(b) % kiloworld_layout::Sizes::NAMES.len()].0;

@@ -599,7 +599,7 @@ fn lanes_agree() {
         let mut worlds32: Vec<_> = worlds.iter().map(|(m, d)| in_f32(m, d)).collect();
         at_the_margin(&mut worlds);
         at_the_margin(&mut worlds32);
-        any_lanes(pair, &worlds, &worlds32);
+        any_lanes(pair, worlds, worlds32);
     }
 }
 
@@ -619,7 +619,7 @@ fn lanes_agree_on_models() {
         let worlds: Vec<_> = (0..g.nstate()).map(world).collect();
         let worlds32: Vec<_> = worlds.iter().map(|(m, d)| in_f32(m, d)).collect();
         if g.get("out/ncon").data.iter().any(|&n| n > 0.0) {
-            any_lanes(name, &worlds, &worlds32);
+            any_lanes(name, worlds, worlds32);
         }
     }
 }
@@ -637,8 +637,8 @@ impl WithNumber for Find<'_> {
 }
 
 /// [`lanes_find`] for every kind of lanes that this processor has.
-fn any_lanes(what: &str, worlds: &Vec<(Model<f64>, Data<f64>)>, worlds32: &Vec<(Model<f32>, Data<f32>)>) {
-    for (single, worlds) in [(false, worlds as &dyn std::any::Any), (true, worlds32)] {
+fn any_lanes(what: &str, worlds: Vec<(Model<f64>, Data<f64>)>, worlds32: Vec<(Model<f32>, Data<f32>)>) {
+    for (single, worlds) in [(false, &worlds as &dyn std::any::Any), (true, &worlds32)] {
         for lanes in widths(single).into_iter().filter(|&n| n > 1) {
             with_lanes(single, lanes, Find(what, worlds)).expect("the processor has it");
         }
