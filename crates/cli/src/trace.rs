@@ -21,7 +21,9 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
     let model = load(&args.model)?;
     let start = args.state.as_deref().map(arrays::read).transpose()?.unwrap_or_default();
     let size = &model.layout.size;
-    let nworld = start.values().filter(|a| a.shape.len() == 2).map(|a| a.shape[0]).max().unwrap_or(1);
+    // an array without numbers may have any number of rows
+    let nworld =
+        start.values().filter(|a| a.shape.len() == 2 && !a.data.is_empty()).map(|a| a.shape[0]).max().unwrap_or(1);
     let events = Event::parse(&args.at, &model, args.steps)?;
     let mut builder = builder(&model, nworld, &args.place).control_period(args.control_period);
     if events.iter().any(Event::captures) {

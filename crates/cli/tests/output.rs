@@ -103,6 +103,17 @@ fn files_of_others_are_not_overwritten() {
     std::fs::write(at("s.json"), r#"{"qpos": [[0.1], [0.2]]}"#).expect("written");
     assert_eq!(state("s.json"), Some(0));
 
+    // a million million worlds without coordinates
+    let npy = |shape: &str| {
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let len = u16::try_from(header.len()).expect("short").to_le_bytes();
+        [b"\x93NUMPY\x01\x00", &len[..], header.as_bytes()].concat()
+    };
+    std::fs::write(at("many.npz"), stored("act.npy", &npy("(1000000000000, 0)"))).expect("written");
+    assert_eq!(state("many.npz"), Some(0));
+    std::fs::write(at("many.npz"), stored("qpos.npy", &npy("(1000000000000, 1)"))).expect("written");
+    assert_eq!(state("many.npz"), Some(1));
+
     // the ending decides
     for name in ["x", "x.csv", "x.npy", "x.jsonl"] {
         refused(&["rollout", "models/pendulum.xml", "--out", &at(name)], &[name, "there are .npz, .json"]);
@@ -110,6 +121,23 @@ fn files_of_others_are_not_overwritten() {
     refused(&["trace", "models/pendulum.xml", "--out", &at("x.json")], &["there are .npz, .jsonl"]);
     // before anything is computed
     refused(&["rollout", "models/pendulum.xml", "--steps", "1000000000", "--out", &at("x.csv")], &["x.csv"]);
+}
+
+/// A zip archive of one member, which is not compressed.
+fn stored(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut sum = u32::MAX;
+    for &b in content {
+        sum ^= u32::from(b);
+        (0..8).for_each(|_| sum = (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg()));
+    }
+    let (len, name_len) = (content.len() as u32, name.len() as u16);
+    let sizes = [(!sum).to_le_bytes(), len.to_le_bytes(), len.to_le_bytes()].concat();
+    let common = [&[20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0][..], &sizes, &name_len.to_le_bytes(), &[0, 0]].concat();
+    let local = [b"PK\x03\x04", &common[..], name.as_bytes(), content].concat();
+    let central = [b"PK\x01\x02\x14\x00", &common[..], &[0; 14], name.as_bytes()].concat();
+    let at = [(central.len() as u32).to_le_bytes(), (local.len() as u32).to_le_bytes()].concat();
+    let end = [b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &at[..], &[0, 0]].concat();
+    [local, central, end].concat()
 }
 
 #[test]

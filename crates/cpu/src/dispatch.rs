@@ -26,6 +26,10 @@ pub trait WithNumber {
 
 /// Does something with the number of `lanes` worlds in f32 (`single`) or f64, 1: the scalar; `None` where this processor has
 /// no such register. This is the only way to the types of wide registers, so that no safe code runs instructions that are not there.
+///
+/// ```compile_fail
+/// use kiloworld_cpu::lanes::F32x16;
+/// ```
 pub fn with_lanes<W: WithNumber>(single: bool, lanes: usize, what: W) -> Option<W::Out> {
     fn of<T: Compiled, W: WithNumber>(what: W) -> Option<W::Out> {
         T::available().then(|| what.with::<T>())

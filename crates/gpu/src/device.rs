@@ -14,7 +14,8 @@ pub struct GpuOptions {
     pub adapter: Option<String>,
     /// keep to WebGPU's default limits even where the adapter offers more
     pub default_limits: bool,
-    /// let wgpu put a counter into every loop of our kernels, as it does for texts that nobody vouches for
+    /// let wgpu put a counter into every loop of our kernels, as it does for texts that nobody vouches for: those that
+    /// [`SHADERS_VARIABLE`](crate::SHADERS_VARIABLE) or [`BatchOptions`](crate::BatchOptions) brings
     pub checked: bool,
 }
 

@@ -6,7 +6,7 @@ use crate::link::Linked;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Pipelines by text, entry point and whether loops are counted.
+/// Pipelines by text, entry point and whether they are checked.
 #[derive(Debug, Default)]
 pub(crate) struct Cache(Mutex<HashMap<(String, String, bool), wgpu::ComputePipeline>>);
 
@@ -42,8 +42,8 @@ impl Gpu {
                     module: &module,
                     entry_point: Some(entry),
                     compilation_options: wgpu::PipelineCompilationOptions {
-                        // kernels that need zeroed workgroup memory zero it themselves
-                        zero_initialize_workgroup_memory: false,
+                        // our kernels that need zeroed workgroup memory zero it themselves
+                        zero_initialize_workgroup_memory: self.checks(linked),
                         ..Default::default()
                     },
                     cache: None,
@@ -63,7 +63,8 @@ impl Gpu {
 }
 
 impl Gpu {
-    /// True where wgpu is to put a counter into every loop: asked for, or the text is not the one that this crate embeds.
+    /// True where wgpu is to put a counter into every loop and to zero workgroup memory: asked for, or the text is not the one that
+    /// this crate embeds.
     fn checks(&self, linked: &Linked) -> bool {
         self.inner.checked || !linked.is_ours
     }

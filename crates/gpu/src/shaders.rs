@@ -80,7 +80,10 @@ impl Shaders {
         if let Some(folder) = std::env::var_os(SHADERS_VARIABLE) {
             for (name, text) in &mut files {
                 let path = std::path::Path::new(&folder).join(format!("{name}.wgsl"));
-                *text = std::fs::read_to_string(&path)
+                let no_file = || std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file");
+                let found = path.metadata().and_then(|m| if m.is_file() { Ok(()) } else { Err(no_file()) });
+                *text = found
+                    .and_then(|()| std::fs::read_to_string(&path))
                     .map_err(|e| GpuError::Setting(format!("{SHADERS_VARIABLE}: {}: {e}", path.display())))?;
             }
         }

@@ -314,7 +314,9 @@ fn model(about: &About, arrays: &Arrays) -> Result<Model<f64>, Fault> {
     set_options(&mut m.opt, &about.opt).map_err(Fault::Table)?;
     let room: f64 = Field::TABLE.iter().map(|f| f.shape.iter().map(|&d| m.size.dim(d) as f64).product::<f64>()).sum();
     if room > MOST {
-        return Err(Fault::Content(format!("its sizes ask for room for {room:e} numbers")));
+        return Err(Fault::Content(format!(
+            "its sizes ask for room for {room:.1e} numbers, at most {MOST:.1e} are given; a smaller njmax takes less"
+        )));
     }
     for info in Field::TABLE.iter().filter(|f| f.is_model()) {
         let Some(Array { values, .. }) = arrays.get(&format!("model/{}", info.name)) else {
