@@ -98,9 +98,10 @@ pub fn forge(dump: &mut Dump, bytes: &[u8]) {
             0xc0..=0xcf => {
                 let name = kiloworld_layout::Sizes::NAMES[usize::from(b) % kiloworld_layout::Sizes::NAMES.len()].0;
                 let n = dump.about.size.get(name).copied().unwrap_or(0);
-                dump.about
-                    .size
-                    .insert(name.to_owned(), [0, 1, n + 1, n.wrapping_sub(1), 1 << 40, usize::MAX][value % 6]);
+                dump.about.size.insert(
+                    name.to_owned(),
+                    [0, 1, n.wrapping_add(1), n.wrapping_sub(1), 1 << 40, usize::MAX][value % 6],
+                );
             }
             0xd0..=0xdf => {
                 let nth = usize::from(b) % dump.about.opt.len();
