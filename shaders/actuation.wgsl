@@ -1,16 +1,16 @@
 // Activation rates and actuator forces.
 import package::layout::{
-    BIAS_AFFINE, DISABLE_ACTUATION, DISABLE_CLAMPCTRL, DYN_FILTEREXACT, DYN_INTEGRATOR, GAIN_AFFINE, JNT_SLIDE,
+    BIAS_AFFINE, DISABLE_ACTUATION, DISABLE_CLAMPCTRL, DYN_FILTEREXACT, DYN_INTEGRATOR, GAIN_AFFINE, GAIN_FIXED, JNT_BALL, JNT_SLIDE,
     LANES, MINVAL, NU, NV, OPT_DISABLEACTUATOR, OPT_DISABLEFLAGS, TRN_TENDON, WORLDS_PER_GROUP, ld_act, ld_act_dot,
     ld_actuator_actadr, ld_actuator_actearly, ld_actuator_actlimited, ld_actuator_actrange, ld_actuator_biasprm,
     ld_actuator_biastype, ld_actuator_ctrllimited, ld_actuator_ctrlrange, ld_actuator_dynprm, ld_actuator_dyntype,
-    ld_actuator_force, ld_actuator_forcelimited, ld_actuator_forcerange, ld_actuator_gainprm, ld_actuator_gaintype,
+    ld_actuator_force, ld_actuator_forcelimited, ld_actuator_forcerange, ld_actuator_gainprm, ld_actuator_gaintype, ld_actuator_gear,
     ld_actuator_group, ld_actuator_length, ld_actuator_moment, ld_actuator_trnid, ld_actuator_trntype,
     ld_actuator_velocity, ld_ctrl, ld_dof_jntid, ld_jnt_actfrclimited, ld_jnt_actfrcrange, ld_jnt_actgravcomp,
     ld_jnt_dofadr, ld_jnt_type, ld_opt_timestep, ld_qfrc_actuator, ld_qfrc_gravcomp, st_act_dot, st_actuator_force,
     st_qfrc_actuator, lane_of, world_of,
 };
-import package::math::{sync};
+import package::math::{PI, sync};
 
 const ACTUATION_ON: bool = (OPT_DISABLEFLAGS & DISABLE_ACTUATION) == 0;
 
@@ -64,11 +64,13 @@ fn actuator(w: u32, a: u32) {
         st_actuator_force(w, a, 0.0);
         return;
     }
-    var force = actuator_gain(w, a) * actuator_input(w, a);
+    let input = actuator_input(w, a);
+    var force = actuator_gain(w, a) * input;
     if ld_actuator_biastype(w, a) == BIAS_AFFINE {
         force += ld_actuator_biasprm(w, a, 0u) + ld_actuator_biasprm(w, a, 1u) * ld_actuator_length(w, a)
             + ld_actuator_biasprm(w, a, 2u) * ld_actuator_velocity(w, a);
     }
+    force -= actuator_turns(w, a, input);
     if ld_actuator_forcelimited(w, a) != 0 {
         let range = ld_actuator_forcerange(w, a);
         force = min(max(force, range[0]), range[1]);
@@ -99,6 +101,25 @@ fn actuator_gain(w: u32, a: u32) -> f32 {
     return gain;
 }
 
+// A position servo of a ball joint takes the short way round: the force of the whole turns in its error, which it does not
+// apply. The ends of the way, half a turn times the length of gear, lead back.
+fn actuator_turns(w: u32, a: u32, input: f32) -> f32 {
+    if ld_actuator_trntype(w, a) == TRN_TENDON || ld_actuator_gaintype(w, a) != GAIN_FIXED || ld_actuator_biastype(w, a) != BIAS_AFFINE {
+        return 0.0;
+    }
+    if ld_jnt_type(w, u32(ld_actuator_trnid(w, a)[0])) != JNT_BALL {
+        return 0.0;
+    }
+    let turn = 2.0 * PI * length(ld_actuator_gear(w, a).r);
+    let kp = ld_actuator_gainprm(w, a, 0u);
+    if kp != -ld_actuator_biasprm(w, a, 1u) || turn <= MINVAL {
+        return 0.0;
+    }
+    let turns = (input - ld_actuator_length(w, a)) / turn;
+    // halves away from 0
+    return kp * (turn * (sign(turns) * floor(abs(turns) + 0.5)));
+}
+
 // Time constant of an actuator's filter.
 fn filter_tau(w: u32, a: u32) -> f32 {
     return max(ld_actuator_dynprm(w, a, 0u), MINVAL);
@@ -127,7 +148,7 @@ fn dof_actuation(w: u32, i: u32) {
     }
     if ACTUATION_ON {
         let j = u32(ld_dof_jntid(w, i));
-        if ld_jnt_actgravcomp(w, j) != 0 {
+        if NU > 0u && ld_jnt_actgravcomp(w, j) != 0 {
             force += ld_qfrc_gravcomp(w, i);
         }
         if ld_jnt_actfrclimited(w, j) != 0 && ld_jnt_type(w, j) >= JNT_SLIDE {

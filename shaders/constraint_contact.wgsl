@@ -64,7 +64,9 @@ fn contact_rows(w: u32, c: u32, r0: u32) {
         let friction = max(normal / ld_opt_impratio(w), MINVAL);
         st_contact_mu(w, c, mu * sqrt(friction / normal));
         var solref_friction = ld_contact_solreffriction(w, c);
-        if solref_friction.x == 0.0 && solref_friction.y == 0.0 {
+        // none, or one number of each format, which says nothing: the contact's own
+        let mixed = (solref_friction.x > 0.0) != (solref_friction.y > 0.0);
+        if mixed || (solref_friction.x == 0.0 && solref_friction.y == 0.0) {
             solref_friction = solref;
         }
         let kb_friction = spring_damper(w, solref_friction, solimp, false);
@@ -118,7 +120,8 @@ fn contact_jac(w: u32, c: u32, r0: u32, dim: u32, pyramid: bool) {
             }
         }
     }
-    limit_stiffness(w, r0, nrow);
+    let tran = ld_body_invweight0(w, b.x).x + ld_body_invweight0(w, b.y).x;
+    limit_stiffness(w, r0, nrow, tran);
 }
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)

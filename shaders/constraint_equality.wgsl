@@ -134,7 +134,7 @@ fn body_equality_rows(w: u32, e: u32, r0: u32) {
         }
     }
     for (var k = 0u; k < nrow; k += 1u) {
-        limit_stiffness(w, r0 + k, 1u);
+        limit_stiffness(w, r0 + k, 1u, 0.0);
     }
 }
 

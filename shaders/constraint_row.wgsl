@@ -132,10 +132,11 @@ const STIFFEST: f32 = 1e-6f;
 
 // f32 only: keeps rows whose estimated diagonal is next to nothing (a wheel's centre does not move, so MuJoCo takes its rim
 // for immovable and gives D = 1e15) from swamping the solver. The regularizers of nrow rows from r0 on rise by one factor until
-// each is 1e-6 of its row's inverse inertia; rows that move nothing get no weight at all.
-fn limit_stiffness(w: u32, r0: u32, nrow: u32) {
+// each is 1e-6 of its row's inverse inertia; rows that move nothing get no weight at all. diag is the estimate of the rows'
+// inverse inertia: only an edge of a pyramid of little friction has a regularizer below 1e-4 of it.
+fn limit_stiffness(w: u32, r0: u32, nrow: u32, diag: f32) {
     // R of 1e-8 /kg: a stiff weld of 100 t
-    if ld_efc_R(w, r0) >= 1e-8f {
+    if ld_efc_R(w, r0) >= max(1e-4f * diag, 1e-8f) {
         return;
     }
     var factor = 1.0;

@@ -213,7 +213,8 @@ fn state_bad(w: u32, lane: u32) {
         found |= state_bits(ld_qvel(w, i), BAD_QVEL) | state_bits(ld_qacc(w, i), BAD_QACC);
     }
     for (var k = lane; k < NA; k += LANES) {
-        found |= state_bits(ld_act(w, k), BAD_ACT);
+        // MuJoCo has no bound on activations
+        found |= select(0u, u32(BAD_ACT) | INFINITE, reaches(ld_act(w, k), BITS_INFINITE));
     }
     if found != 0u {
         atomicOr(&integrate_flag[w % WORLDS_PER_GROUP], found);

@@ -1,8 +1,8 @@
 // Constraint forces and acceleration by Newton's method on the reduced primal problem.
 import package::layout::{
-    DISABLE_WARMSTART, LANES, NV, OPT_DISABLEFLAGS, ld_efc_D, ld_efc_Jaref, ld_efc_Jv, ld_efc_aref, ld_nefc, ld_opt_tolerance,
+    DISABLE_WARMSTART, LANES, MINVAL, NV, OPT_DISABLEFLAGS, ld_M, ld_M_rowadr, ld_M_rownnz, ld_efc_D, ld_efc_Jaref, ld_efc_Jv, ld_efc_aref, ld_nefc, ld_opt_tolerance,
     ld_qacc, ld_qfrc_constraint, ld_solver_Ma, ld_solver_Mv, ld_solver_grad, ld_solver_niter, ld_solver_scalar,
-    ld_solver_search, ld_stat_meaninertia, st_efc_Jaref, st_qacc, st_solver_Ma, st_solver_grad,
+    ld_solver_search, st_efc_Jaref, st_qacc, st_solver_Ma, st_solver_grad,
     st_solver_niter, st_solver_scalar
 };
 import package::lanes::{group_max, sum_lanes};
@@ -110,9 +110,13 @@ fn solver_iter(w: u32, lane: u32) {
     loops_ran(w);
 }
 
-// MuJoCo's scale of costs and gradients.
+// MuJoCo's scale of costs and gradients: the trace of the inertia as it is.
 fn scale(w: u32) -> f32 {
-    return 1.0 / (ld_stat_meaninertia(w) * f32(max(NV, 1u)));
+    var trace = 0.0;
+    for (var i = 0u; i < NV; i += 1u) {
+        trace += ld_M(w, u32(ld_M_rowadr(w, i) + ld_M_rownnz(w, i) - 1));
+    }
+    return 1.0 / max(trace, MINVAL);
 }
 
 // True where a bound on the possible improvement is below the tolerance, or below what rounding makes of zero.

@@ -25,6 +25,7 @@ mod mesh;
 mod mirror;
 mod mjcf;
 mod model;
+mod motion_faults;
 mod pipeline;
 mod quarantine;
 mod sizing;

@@ -1,7 +1,8 @@
 //! Stage `actuation`: activation rates and actuator forces. Twin: `shaders/actuation.wgsl`.
 
+use crate::math::ld3;
 use crate::transmission::actuator_dofs;
-use crate::{Real, World};
+use crate::{Real, Scalar, World};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, bias, disable, dyn_type, gain, jnt, trn};
 
@@ -68,6 +69,7 @@ fn actuator<T: Real>(m: &Model<T>, d: &mut World<T>, a: usize) {
         let prm = &m.actuator_biasprm[10 * a..10 * a + 3];
         force += prm[0] + prm[1] * d.actuator_length[a] + prm[2] * d.actuator_velocity[a];
     }
+    force -= actuator_turns(m, d, a, input);
     if m.actuator_forcelimited[a] != 0 {
         force = force.max(m.actuator_forcerange[2 * a]).min(m.actuator_forcerange[2 * a + 1]);
     }
@@ -96,6 +98,27 @@ fn actuator_gain<T: Real>(m: &Model<T>, d: &World<T>, a: usize) -> T {
     } else {
         prm[0]
     }
+}
+
+/// A position servo of a ball joint takes the short way round: the force of the whole turns in its error, which it does not
+/// apply. The ends of the way, half a turn times the length of `gear`, lead back.
+#[inline(always)]
+fn actuator_turns<T: Real>(m: &Model<T>, d: &World<T>, a: usize, input: T) -> T {
+    let j = m.actuator_trnid[2 * a] as usize;
+    if m.actuator_trntype[a] == trn::TENDON
+        || m.jnt_type[j] != jnt::BALL
+        || m.actuator_gaintype[a] != gain::FIXED
+        || m.actuator_biastype[a] != bias::AFFINE
+    {
+        return T::zero();
+    }
+    let gear = ld3(&m.actuator_gear, 2 * a);
+    let turn = T::r(core::f64::consts::TAU) * gear.dot(&gear).sqrt();
+    let kp = m.actuator_gainprm[10 * a];
+    let wraps = kp.same(-m.actuator_biasprm[10 * a + 1]) & turn.gt(T::r(MINVAL));
+    let turns = (input - d.actuator_length[a]) / T::select(wraps, turn, T::one());
+    // halves away from 0
+    T::select(wraps, kp * (turn * turns.map(|x| Real::r(x.to_f64().round()))), T::zero())
 }
 
 /// Time constant of an actuator's filter.
@@ -127,7 +150,7 @@ fn dof_actuation<T: Real>(m: &Model<T>, d: &mut World<T>, i: usize) {
         return;
     }
     let j = m.dof_jntid[i] as usize;
-    if m.jnt_actgravcomp[j] != 0 {
+    if m.size.nu > 0 && m.jnt_actgravcomp[j] != 0 {
         d.qfrc_actuator[i] += d.qfrc_gravcomp[i];
     }
     if m.jnt_actfrclimited[j] != 0 && m.jnt_type[j] >= jnt::SLIDE {

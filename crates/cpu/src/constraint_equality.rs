@@ -123,7 +123,7 @@ fn body_equality_rows<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usi
     }
     share_columns(m, d, r0, nrow);
     for r in r0..r0 + nrow {
-        limit_stiffness(m, d, r, 1);
+        limit_stiffness(m, d, r, 1, T::zero());
     }
 }
 

@@ -216,15 +216,15 @@ const STIFFEST: f64 = 1e-6;
 
 /// f32 only: keeps rows whose estimated diagonal is next to nothing (a wheel's centre does not move, so MuJoCo takes its
 /// rim for immovable and gives D = 1e15) from swamping the solver. The regularizers of `nrow` rows from `r0` on rise by one
-/// factor until each is 1e-6 of its row's inverse inertia; rows that move nothing get no weight at all.
+/// factor until each is 1e-6 of its row's inverse inertia; rows that move nothing get no weight at all. `diag` is the estimate
+/// of the rows' inverse inertia: only an edge of a pyramid of little friction has a regularizer below 1e-4 of it.
 #[inline(always)]
-pub fn limit_stiffness<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow: usize) {
-    // R of 1e-8 /kg: a stiff weld of 100 t
+pub fn limit_stiffness<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow: usize, diag: T) {
     if !T::TWO_FLOAT {
         return;
     }
-    // worlds without the row have R = 0 and keep it
-    let stiff = slot_mask::<T>(&d.efc_on[r0]) & d.efc_R[r0].lt(T::r(1e-8));
+    // R of 1e-8 /kg: a stiff weld of 100 t; worlds without the row have R = 0 and keep it
+    let stiff = slot_mask::<T>(&d.efc_on[r0]) & d.efc_R[r0].lt((diag * T::r(1e-4)).max(T::r(1e-8)));
     if !stiff.any() {
         return;
     }

@@ -170,12 +170,18 @@ fn state_bad<T: Real>(d: &mut World<T>, live: T::Mask) -> T::Mask {
         & (bad_numbers::<T>(&d.qpos, MAXVAL)
             | bad_numbers::<T>(&d.qvel, MAXVAL)
             | bad_numbers::<T>(&d.qacc, MAXVAL)
-            | bad_numbers::<T>(&d.act, MAXVAL));
+            // MuJoCo has no bound on activations
+            | bad_numbers::<T>(&d.act, f64::MAX));
     if all.any() {
         let mut infinite = T::Mask::splat(false);
-        for (bit, a) in [(bad::QPOS, &d.qpos), (bad::QVEL, &d.qvel), (bad::QACC, &d.qacc), (bad::ACT, &d.act)] {
+        for (bit, a, most) in [
+            (bad::QPOS, &d.qpos, MAXVAL),
+            (bad::QVEL, &d.qvel, MAXVAL),
+            (bad::QACC, &d.qacc, MAXVAL),
+            (bad::ACT, &d.act, f64::MAX),
+        ] {
             infinite = infinite | bad_numbers::<T>(a, f64::MAX);
-            set_status::<T>(&mut d.bad_fields[0], all & bad_numbers::<T>(a, MAXVAL), bit);
+            set_status::<T>(&mut d.bad_fields[0], all & bad_numbers::<T>(a, most), bit);
         }
         set_status::<T>(&mut d.status[0], all & infinite, status::NONFINITE);
         set_status::<T>(&mut d.status[0], all & !infinite, status::DIVERGED);

@@ -31,7 +31,7 @@ pub fn noslip<T: Real>(m: &Model<T>, d: &mut World<T>) {
         let improvement = dropped + noslip_sweep(m, d, live);
         count::<T>(&mut d.noslip_niter[0], live);
         // written so that a NaN stops too
-        live = live & (improvement * scale(m)).gt(m.opt_noslip_tolerance[0]);
+        live = live & (improvement * scale(m, d)).gt(m.opt_noslip_tolerance[0]);
         if !live.any() {
             break;
         }

@@ -22,7 +22,7 @@ pub fn pgs<T: Real>(m: &Model<T>, d: &mut World<T>) {
         let improvement = pgs_sweep(m, d, live);
         count::<T>(&mut d.solver_niter[0], live);
         // written so that a NaN stops too
-        live = live & (improvement * scale(m)).gt(m.opt_tolerance[0]);
+        live = live & (improvement * scale(m, d)).gt(m.opt_tolerance[0]);
         if !live.any() {
             break;
         }

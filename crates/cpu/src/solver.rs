@@ -13,7 +13,7 @@ use crate::rows::{dot, rows_force, rows_group, rows_live, rows_mul, rows_start, 
 use crate::solver_matrix::{factor, hessian, mul_m, solve, solve_m, tiles};
 use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{disable, solver as kind};
+use kiloworld_layout::consts::{MINVAL, disable, solver as kind};
 
 /// `solver_scalar`: not 0 when the world has converged.
 pub(crate) const DONE: usize = 0;
@@ -158,7 +158,7 @@ pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     // the derivative is monotone along the line: the trapezium is the improvement where the cost is quadratic, and at
     // least half of it elsewhere
     let improvement = -step * (slope + d.solver_scalar[SLOPE_END]) * T::r(0.5);
-    let scale = scale(m);
+    let scale = scale(m, d);
     let grad = dot(&d.solver_grad, &d.solver_grad).sqrt() * scale;
     // written so that a NaN stops too
     let goes_on = (improvement * scale).gt(m.opt_tolerance[0]) & grad.gt(m.opt_tolerance[0]);
@@ -174,17 +174,21 @@ fn add_scaled<T: Real>(a: &mut [T], s: T, b: &[T]) {
     }
 }
 
-/// MuJoCo's scale of costs and gradients.
+/// MuJoCo's scale of costs and gradients: the trace of the inertia as it is.
 #[inline(always)]
-pub(crate) fn scale<T: Real>(m: &Model<T>) -> T {
-    T::one() / (m.stat_meaninertia[0] * T::r(m.size.nv.max(1) as f64))
+pub(crate) fn scale<T: Real>(m: &Model<T>, d: &World<T>) -> T {
+    let mut trace = T::zero();
+    for i in 0..m.size.nv {
+        trace += d.M[(m.M_rowadr[i] + m.M_rownnz[i] - 1) as usize];
+    }
+    T::one() / trace.max(T::r(MINVAL))
 }
 
 /// The worlds where a bound on the possible improvement is below the tolerance, or below what rounding makes of zero.
 #[inline(always)]
 fn converged<T: Real>(m: &Model<T>, d: &World<T>, bound: T) -> T::Mask {
     // written so that a NaN stops too
-    !((bound * scale(m)).gt(m.opt_tolerance[0]) & bound.gt(d.solver_scalar[FLOOR]))
+    !((bound * scale(m, d)).gt(m.opt_tolerance[0]) & bound.gt(d.solver_scalar[FLOOR]))
 }
 
 /// The decrement that is left when `J qacc` of every row is off by one rounding: below it the iteration only moves noise.

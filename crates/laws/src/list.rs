@@ -13,6 +13,7 @@ macro_rules! for_each_law {
             condim_slope
             condim_spin
             cone_isotropy
+            coulomb_small
             creep_elliptic
             creep_noslip
             creep_pyramidal

@@ -58,7 +58,8 @@ fn children(m: &mut Model<f64>) {
     for b in (1..m.size.nbody).rev() {
         m.body_subtreenum[m.body_parentid[b] as usize] += m.body_subtreenum[b];
     }
-    m.size.ngravcomp = m.body_gravcomp.iter().filter(|&&c| c != 0.0).count();
+    // MuJoCo does not look at compensation where no body has a positive one
+    m.size.ngravcomp = m.body_gravcomp.iter().filter(|&&c| c > 0.0).count();
 }
 
 /// Sorts the dofs by depth in the sparsity of M and counts the dofs below each.

@@ -2,9 +2,9 @@
 
 use super::wrap::kind;
 use super::{Compiler, Kind, Range, moment};
-use kiloworld_layout::consts::{bias, dyn_type, gain, trn};
+use kiloworld_layout::consts::{bias, dyn_type, gain, jnt, trn};
 use kiloworld_mjcf::Span;
-use kiloworld_mjcf::spec::{Actuator, ActuatorKind, BiasType, DynType, GainType, General, Transmission};
+use kiloworld_mjcf::spec::{Actuator, ActuatorKind, BiasType, DynType, GainType, General, Transmission, Tri};
 
 /// Fills every field of the actuators that follows from the file alone.
 pub(crate) fn actuators(c: &mut Compiler<'_>) {
@@ -44,15 +44,18 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
             c.error(a.at.attr("delay"), "a delay needs a history", "add nsample=\"NUMBER\"");
         }
         let (mut actrange, mut actlimited) = (a.actrange, actlimited);
-        if a.inheritrange > 0.0 {
+        // of what is no position servo MuJoCo ignores it
+        let servo = p.gaintype == GainType::Fixed && p.biastype == BiasType::Affine && p.gainprm[0] == -p.biasprm[1];
+        if a.inheritrange > 0.0 && servo {
             match inherited(c, trntype, trnid[0]) {
                 Some([low, high]) => {
                     let (mid, half) = ((low + high) / 2.0, (high - low) / 2.0 * a.inheritrange);
                     // the set point of an integrator is its activation
                     if p.dyntype == DynType::Integrator {
-                        (actrange, actlimited) = ([mid - half, mid + half], true);
+                        (actrange, actlimited) = ([mid - half, mid + half], low < high);
                     } else {
-                        (ctrlrange, ctrllimited) = ([mid - half, mid + half], true);
+                        ctrlrange = [mid - half, mid + half];
+                        ctrllimited = low < high && a.ctrllimited != Tri::False;
                     }
                 }
                 None => c.error(
@@ -211,15 +214,15 @@ fn activations(c: &mut Compiler<'_>, a: &Actuator, p: &General) -> i32 {
     if p.actdim > 0 { p.actdim } else { expected }
 }
 
-/// The range of a limited joint or tendon.
+/// The range of a hinge, a slide or a tendon, if it has one.
 fn inherited(c: &Compiler<'_>, trntype: i32, id: i32) -> Option<[f64; 2]> {
     let i = usize::try_from(id).ok()?;
-    let (limited, range) = match trntype {
-        trn::JOINT | trn::JOINTINPARENT => (c.m.jnt_limited[i], &c.m.jnt_range[2 * i..2 * i + 2]),
-        trn::TENDON => (c.m.tendon_limited[i], &c.m.tendon_range[2 * i..2 * i + 2]),
+    let range = match trntype {
+        trn::JOINT | trn::JOINTINPARENT if c.m.jnt_type[i] >= jnt::SLIDE => &c.m.jnt_range[2 * i..2 * i + 2],
+        trn::TENDON => &c.m.tendon_range[2 * i..2 * i + 2],
         _ => return None,
     };
-    (limited != 0).then_some([range[0], range[1]])
+    (range[0] != range[1]).then_some([range[0], range[1]])
 }
 
 fn dyn_id(t: DynType) -> i32 {

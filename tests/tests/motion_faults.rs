@@ -1,0 +1,237 @@
+//! Motion that once differed from MuJoCo 4.0.0: what it gives for small models, by its Python package, on every backend.
+
+use crate::batch::On;
+use kiloworld_layout::Field;
+use kiloworld_layout::consts::status;
+use kiloworld_model::Model;
+use kiloworld_sim::{Backend, Batch, Precision};
+use kiloworld_tests::{adapter, corpus};
+
+/// More than a register holds.
+const WORLDS: usize = 9;
+
+/// Single worlds and lanes in both precisions, and the GPU where there is one.
+fn backends() -> Vec<On> {
+    let mut on = Vec::new();
+    for precision in [Precision::F64, Precision::F32] {
+        on.extend([Some(1), None].map(|lanes| On(Backend::Cpu, precision, lanes)));
+    }
+    on.extend(adapter::gpu().map(|_| On(Backend::Gpu, Precision::F32, None)));
+    on
+}
+
+/// A batch of the model on a backend, at its first keyframe if it has one.
+fn batch(model: &Model, on: On) -> Batch {
+    let mut builder = Batch::builder(model).nworld(WORLDS).backend(on.0).precision(on.1);
+    if on.0 == Backend::Gpu {
+        builder = builder.gpu(adapter::gpu().expect("a backend of the list"));
+    }
+    if let Some(lanes) = on.2 {
+        builder = builder.lanes(lanes);
+    }
+    let mut batch = builder.build().expect("a batch");
+    if model.layout.size.nkey > 0 {
+        batch.reset(None, Some(0)).expect("reset");
+    }
+    batch
+}
+
+/// A model of `tests/faults`.
+fn fault(name: &str) -> Model {
+    let path = corpus::root().join("tests/faults").join(name).with_extension("xml");
+    Model::from_path(&path).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The field of the model's start is MuJoCo's, in every world of every backend.
+fn check(what: &str, model: &Model, field: Field, mujoco: &[f64]) {
+    for on in backends() {
+        let mut batch = batch(model, on);
+        let ids: Vec<usize> = (0..WORLDS).collect();
+        let found = batch.forward(&ids, &[field]).expect("a forward pass").remove(0);
+        assert_eq!(found.len(), WORLDS * mujoco.len(), "{what}");
+        let scale = mujoco.iter().fold(1.0, |a: f64, b| a.max(b.abs()));
+        let tolerance = if on.1 == Precision::F64 { 1e-7 } else { 1e-4 } * scale;
+        for row in found.chunks(mujoco.len()) {
+            let off = row.iter().zip(mujoco).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < tolerance, "{what} on {on:?}: {row:?}, MuJoCo {mujoco:?}");
+        }
+    }
+}
+
+/// Models of the folder: name, field, MuJoCo's number.
+#[test]
+fn models_start_as_in_mujoco() {
+    let table: [(&str, Field, &[f64]); 6] = [
+        ("ball_position_wrap", Field::qacc, &[0.0, 0.0, -2.853_981_634]),
+        ("solreffriction_mixed", Field::qacc, &[-2.051_770_897, 0.0, -0.023_506_493_51, 0.0, 0.266_284_179_4, 0.0]),
+        ("inheritrange_general", Field::qacc, &[746.582_676_989]),
+        ("inheritrange_general_free", Field::actuator_force, &[0.0]),
+        ("actgravcomp_no_actuator", Field::qacc, &[-9.81]),
+        ("negative_gravcomp_only", Field::qacc, &[-9.81]),
+    ];
+    for (name, field, mujoco) in table {
+        check(name, &fault(name), field, mujoco);
+    }
+}
+
+/// Servos of a ball joint at the quaternion (0.3, 0.5, -0.4, 0.7), normalized: actuator, its control, activation, MuJoCo's force.
+#[test]
+fn servos_of_a_ball_joint_take_the_short_way() {
+    let affine = "biastype='affine' biasprm='0 -1 0'";
+    let table = [
+        ("position joint='j' gear='0 0 2' kp='3'", 1.0, None, -8.196_528_14),
+        ("position joint='j' gear='0 0 2' kp='3'", -6.0, None, 8.502_583_70),
+        ("position joint='j' gear='0 0 2' kp='3'", 9.0, None, 15.803_471_86),
+        ("position joint='j' gear='1 2 2' kp='3'", -6.0, None, -26.797_272_11),
+        ("position joint='j' gear='.5 .2 0' kp='3'", 1.0, None, 1.640_421_58),
+        ("position joint='j' gear='.5 .2 0' kp='3'", 4.0, None, 0.489_625_06),
+        ("position joint='j' gear='.5 .2 0' kp='3'", -6.0, None, 0.942_014_62),
+        ("position joint='j' gear='.5 .2 0' kp='3'", 9.0, None, -4.811_967_97),
+        ("position joint='j' gear='0 0 -1' kp='3'", -6.0, None, 6.447_819_99),
+        ("position joint='j' gear='0 0 1 5 6 7' kp='1' kv='2'", 9.0, None, 0.850_726_67),
+        ("position jointinparent='j' gear='0 0 1' kp='1'", 9.0, None, 0.850_726_67),
+        ("position joint='j' gear='0 0 1' kp='1' timeconst='.1'", 4.0, Some(9.0), 0.850_726_67),
+        ("position joint='j' gear='0 0 1' kp='1' timeconst='.1'", 9.0, Some(1.0), -0.866_088_02),
+        ("intvelocity joint='j' gear='0 0 1' kp='1'", 9.0, Some(9.0), 0.850_726_67),
+        (&format!("general joint='j' gear='0 0 1' gainprm='1' {affine}"), 9.0, None, 0.850_726_67),
+        ("general joint='j' gear='0 0 1' gainprm='1' biastype='affine' biasprm='.5 -1 0'", 9.0, None, 1.350_726_67),
+        // no servo: no way round
+        (&format!("general joint='j' gear='0 0 1' gainprm='2' {affine}"), 9.0, None, 16.133_911_98),
+        ("general joint='j' gear='0 0 1' gainprm='-1' biastype='affine' biasprm='0 1 0'", 9.0, None, -0.850_726_67),
+        (&format!("general joint='j' gear='0 0 1' gaintype='affine' gainprm='1' {affine}"), 9.0, None, 7.133_911_98),
+        ("general joint='j' gear='0 0 1' gainprm='1'", 9.0, None, 9.0),
+        ("position joint='j' gear='0 0 0' kp='1'", 9.0, None, 9.0),
+    ];
+    for (actuator, ctrl, act, force) in table {
+        let act = act.map_or(String::new(), |a: f64| format!("act='{a}'"));
+        let model = format!(
+            "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='ball'/>
+            <geom type='box' size='.1 .2 .3'/></body></worldbody><actuator><{actuator}/></actuator>
+            <keyframe><key qpos='.3 .5 -.4 .7' ctrl='{ctrl}' {act}/></keyframe></mujoco>"
+        );
+        let model = Model::from_str(&model).unwrap_or_else(|e| panic!("{actuator}: {e}"));
+        check(&format!("{actuator} at {ctrl}"), &model, Field::actuator_force, &[force]);
+    }
+}
+
+/// A pair's references in the friction dimensions: `solref`, `solreffriction`, MuJoCo's damping of the tangential rows.
+#[test]
+fn friction_follows_the_contact_where_its_reference_is_none() {
+    let table = [
+        (".1 1", ".04", 21.052_631_58),
+        ("-100 -10", ".04", 10.526_315_79),
+        (".1 -1", ".04", 105.263_157_9),
+        ("-100 -10", "0 1", 10.526_315_79),
+        (".1 1", ".04 -1", 21.052_631_58),
+        (".1 1", "-100 1", 21.052_631_58),
+        (".1 1", "-100 0", 0.0),
+        (".1 -1", "0 -5", 5.263_157_895),
+        (".1 1", "-100 -5", 5.263_157_895),
+        ("-100 -10", "0 0", 10.526_315_79),
+        ("-100 -10", ".04 .5", 52.631_578_95),
+    ];
+    for (solref, friction, damping) in table {
+        let model = format!(
+            "<mujoco><option cone='elliptic'/><worldbody><geom name='f' type='plane' size='1 1 1'/>
+            <body pos='0 0 .099'><freejoint/><geom name='b' type='sphere' size='.1'/></body></worldbody>
+            <contact><pair geom1='f' geom2='b' solref='{solref}' solreffriction='{friction}' friction='5 5 0 0 0'/></contact></mujoco>"
+        );
+        let model = Model::from_str(&model).unwrap_or_else(|e| panic!("{e}"));
+        for on in backends() {
+            let found = batch(&model, on).world(WORLDS - 1).expect("a world");
+            let off = (found.efc_KBIP[5] - damping).abs();
+            assert!(off < 1e-4, "solref {solref}, solreffriction {friction} on {on:?}: {}", found.efc_KBIP[5]);
+        }
+    }
+}
+
+/// What inherits a range in MuJoCo: attributes of the actuator and its target, its range of controls and of activations.
+#[test]
+fn position_servos_alone_inherit_a_range() {
+    let hinge = "type='hinge' range='-30 30'";
+    let r = std::f64::consts::FRAC_PI_6;
+    let table: [(&str, &str, Option<[f64; 2]>, Option<[f64; 2]>); 11] = [
+        ("general gainprm='5'", hinge, None, None),
+        ("general gainprm='5' biastype='affine' biasprm='0 -4 0'", hinge, None, None),
+        ("general gainprm='5' biastype='affine' biasprm='1 -5 -2'", hinge, Some([-r, r]), None),
+        ("general gainprm='5' biasprm='0 -5'", hinge, None, None),
+        ("general gainprm='5' biastype='affine' biasprm='0 -5' dyntype='integrator'", hinge, None, Some([-r, r])),
+        ("general gainprm='5' dyntype='integrator'", hinge, None, None),
+        ("general gaintype='affine' gainprm='5' biastype='affine' biasprm='0 -5'", hinge, None, None),
+        ("general gainprm='5' ctrlrange='-1 1'", hinge, Some([-1.0, 1.0]), None),
+        ("position", "type='slide' range='1 2' limited='false'", Some([1.0, 2.0]), None),
+        ("intvelocity", "type='slide' range='-3 1'", None, Some([-3.0, 1.0])),
+        ("position ctrllimited='false'", hinge, None, None),
+    ];
+    let model = |actuator: &str, joint: &str| {
+        Model::from_str(&format!(
+            "<mujoco><worldbody><body><joint name='h' {joint}/><geom size='.05' pos='.2 0 0'/></body></worldbody>
+            <actuator><{actuator} joint='h' inheritrange='1'/></actuator></mujoco>"
+        ))
+    };
+    for (actuator, joint, ctrl, act) in table {
+        let m = model(actuator, joint).unwrap_or_else(|e| panic!("{actuator}: {e}")).layout;
+        for (limited, range, expected) in [
+            (m.actuator_ctrllimited[0], &m.actuator_ctrlrange, ctrl),
+            (m.actuator_actlimited[0], &m.actuator_actrange, act),
+        ] {
+            assert_eq!(limited != 0, expected.is_some(), "{actuator}, {joint}");
+            let off = expected.map_or(0.0, |e| (e[0] - range[0]).abs().max((e[1] - range[1]).abs()));
+            assert!(off < 1e-12, "{actuator}, {joint}: {range:?}");
+        }
+    }
+    for joint in ["type='ball' range='0 30'", "type='free'", "type='slide'", "type='slide' range='1 1' limited='false'"]
+    {
+        model("position", joint).expect_err("MuJoCo refuses it");
+    }
+}
+
+/// Gravity compensation: bodies' `gravcomp`, whether there is an actuator elsewhere, MuJoCo's acceleration.
+#[test]
+fn gravity_compensation_needs_a_positive_one_and_an_actuator() {
+    let table = [
+        ([-0.5, -0.2], false, false, [-9.81, -9.81]),
+        ([0.5, -0.2], false, false, [-4.905, -11.772]),
+        ([1.0, 1.0], true, false, [-9.81, -9.81]),
+        ([1.0, 1.0], true, true, [0.0, 0.0]),
+        ([-1.0, 0.5], true, false, [-9.81, -9.81]),
+    ];
+    for (comp, by_actuators, actuator, qacc) in table {
+        let body = |c: f64, x: usize| {
+            format!(
+                "<body gravcomp='{c}' pos='{x} 0 0'><joint name='j{x}' type='slide' axis='0 0 1'
+                actuatorgravcomp='{by_actuators}'/><geom type='box' size='.1 .1 .1' mass='1'/></body>"
+            )
+        };
+        let motor = if actuator { "<actuator><motor joint='j1'/></actuator>" } else { "" };
+        let model = format!("<mujoco><worldbody>{}{}</worldbody>{motor}</mujoco>", body(comp[0], 1), body(comp[1], 2));
+        check(&format!("{comp:?}"), &Model::from_str(&model).expect("a model"), Field::qacc, &qacc);
+    }
+}
+
+/// MuJoCo has no bound on activations: after three steps of 10 ms, 1 N m has turned the hinge by 0.035 809 86 rad.
+#[test]
+fn a_large_activation_is_no_divergence() {
+    let model = fault("act_diverged");
+    for on in backends() {
+        let mut batch = batch(&model, on);
+        batch.step(3).expect("steps");
+        assert!(batch.status().expect("status").iter().all(|s| s & status::FROZEN == 0), "{on:?}");
+        let qpos = batch.get(Field::qpos).expect("qpos");
+        assert!(qpos.iter().all(|q| (q - 0.035_809_86).abs() < 1e-6), "{on:?}: {qpos:?}");
+    }
+}
+
+/// In f32 the stiff edges of a pyramid of little friction do not drown the solver: 2 s of a push of 1 m/s².
+#[test]
+fn little_friction_slides_in_f32() {
+    let model = fault("low_friction_f32");
+    for on in backends() {
+        let mut batch = batch(&model, on);
+        batch.step(1000).expect("steps");
+        let qpos = batch.get(Field::qpos).expect("qpos");
+        for row in qpos.chunks(7) {
+            assert!((row[0] - 1.988).abs() < 0.004, "{on:?}: {} m, MuJoCo 1.988", row[0]);
+        }
+    }
+}
