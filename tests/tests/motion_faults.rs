@@ -102,16 +102,19 @@ fn servos_of_a_ball_joint_take_the_short_way() {
         ("general joint='j' gear='0 0 1' gainprm='1'", 9.0, None, 9.0),
         ("position joint='j' gear='0 0 0' kp='1'", 9.0, None, 9.0),
     ];
-    for (actuator, ctrl, act, force) in table {
-        let act = act.map_or(String::new(), |a: f64| format!("act='{a}'"));
-        let model = format!(
-            "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='ball'/>
-            <geom type='box' size='.1 .2 .3'/></body></worldbody><actuator><{actuator}/></actuator>
-            <keyframe><key qpos='.3 .5 -.4 .7' ctrl='{ctrl}' {act}/></keyframe></mujoco>"
-        );
-        let model = Model::from_str(&model).unwrap_or_else(|e| panic!("{actuator}: {e}"));
-        check(&format!("{actuator} at {ctrl}"), &model, Field::actuator_force, &[force]);
-    }
+    // all of them on one joint: a model that the GPU compiles once
+    let list = |f: &dyn Fn(usize) -> String| (0..table.len()).map(f).collect::<Vec<_>>().join(" ");
+    let actuators = list(&|k| format!("<{}/>", table[k].0));
+    let ctrl = list(&|k| table[k].1.to_string());
+    let act = list(&|k| table[k].2.map_or(String::new(), |a: f64| a.to_string()));
+    let force: Vec<f64> = table.iter().map(|row| row.3).collect();
+    let model = format!(
+        "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='ball'/>
+        <geom type='box' size='.1 .2 .3'/></body></worldbody><actuator>{actuators}</actuator>
+        <keyframe><key qpos='.3 .5 -.4 .7' ctrl='{ctrl}' act='{act}'/></keyframe></mujoco>"
+    );
+    let model = Model::from_str(&model).unwrap_or_else(|e| panic!("{e}"));
+    check("servos", &model, Field::actuator_force, &force);
 }
 
 /// A pair's references in the friction dimensions: `solref`, `solreffriction`, MuJoCo's damping of the tangential rows.
