@@ -12,12 +12,13 @@ import package::layout::{
     ld_opt_o_solimp, ld_opt_o_solref, ld_pair_dim, ld_pair_friction, ld_pair_gap, ld_pair_margin, ld_pair_solimp,
     ld_pair_solref, ld_pair_solreffriction, ld_status, ld_xmat, ld_xpos, ld_xpos_lo, st_contact_dim, st_contact_dist,
     st_contact_exclude, st_contact_frame, st_contact_friction, st_contact_geom, st_contact_includemargin, st_contact_pos,
-    st_contact_solimp, st_contact_solref, st_contact_solreffriction, st_ncon, st_ncon_need, st_status, lane_of, world_of
+    st_contact_solimp, st_contact_solref, st_contact_solreffriction, st_nefc_lost, st_ncon, st_ncon_need, st_status, lane_of, world_of
 };
 import package::collide_box::collide_box_box;
 import package::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
 import package::collide_plane::{collide_plane_box, collide_plane_capsule, collide_plane_sphere};
 import package::collide_sphere::{collide_sphere_box, collide_sphere_capsule, collide_sphere_sphere};
+import package::constraint_row::contact_rownum;
 import package::contact_set::{ContactSet, Pose};
 import package::loops::{loops_ran};
 import package::two_float::tf_diff3;
@@ -33,16 +34,26 @@ var<workgroup> near_count: array<u32, WORLDS_PER_GROUP>;
 var<workgroup> rounds: u32;
 // By lane: contacts of the pair it treats.
 var<workgroup> found: array<u32, LANES * WORLDS_PER_GROUP>;
+// By lane: rows of the contacts it found that have no slot.
+var<workgroup> lost: array<u32, LANES * WORLDS_PER_GROUP>;
 
 // Finds the contacts of a world.
 fn collision(w: u32, lane: u32) {
     var count = 0u;
+    let slot = (w % WORLDS_PER_GROUP) * LANES;
+    lost[slot + lane] = 0u;
     if (OPT_DISABLEFLAGS & (DISABLE_CONTACT | DISABLE_CONSTRAINT)) == 0 {
         for (var first = 0u; first < NCOLL; first += WINDOW * LANES) {
             count = collide_window(w, lane, first, count);
         }
     }
+    workgroupBarrier();
     if lane == 0u {
+        var rows = 0u;
+        for (var l = 0u; l < LANES; l += 1u) {
+            rows += lost[slot + l];
+        }
+        st_nefc_lost(w, i32(rows));
         st_ncon(w, i32(min(count, NCONMAX)));
         st_ncon_need(w, max(ld_ncon_need(w), i32(count)));
         if count > NCONMAX {
@@ -107,6 +118,8 @@ fn collide_window(w: u32, lane: u32, first: u32, count_: u32) -> u32 {
         for (var i = 0u; i < contacts.count; i += 1u) {
             if c + i < NCONMAX {
                 write_contact(w, k, c + i, &contacts, i, margin.x);
+            } else if contacts.dist[i] < margin.x {
+                lost[slot + lane] += u32(pair_rows(w, k));
             }
         }
         workgroupBarrier();
@@ -131,6 +144,28 @@ fn nth_near(slot: u32, index: u32) -> u32 {
         bits &= bits - 1u;
     }
     return lane * WINDOW + countTrailingZeros(bits);
+}
+
+// Rows of a contact of pair k.
+fn pair_rows(w: u32, k: u32) -> i32 {
+    let b1 = u32(ld_geom_bodyid(w, u32(ld_coll_geom1(w, k))));
+    let b2 = u32(ld_geom_bodyid(w, u32(ld_coll_geom2(w, k))));
+    return contact_rownum(w, b1, b2, pair_condim(w, k));
+}
+
+// Dimension of the contacts of pair k: its own, that of the geom which goes first, or the larger.
+fn pair_condim(w: u32, k: u32) -> i32 {
+    let pair = ld_coll_pairid(w, k);
+    if pair >= 0 {
+        return ld_pair_dim(w, u32(pair));
+    }
+    let g1 = u32(ld_coll_geom1(w, k));
+    let g2 = u32(ld_coll_geom2(w, k));
+    let first = ld_geom_priority(w, g1) > ld_geom_priority(w, g2);
+    let second = ld_geom_priority(w, g1) < ld_geom_priority(w, g2);
+    let dim1 = ld_geom_condim(w, g1);
+    let dim2 = ld_geom_condim(w, g2);
+    return select(select(max(dim1, dim2), dim2, second), dim1, first);
 }
 
 // Margin and gap of pair k: sums of the geoms'. Contacts are found up to their sum and push within the margin.
@@ -235,7 +270,6 @@ fn contact_frame(normal: vec3<f32>, tangent: vec3<f32>) -> mat3x3<f32> {
 
 // Dimension, friction, references and impedance of slot c, which holds a contact of pair k.
 fn contact_parameters(w: u32, k: u32, c: u32) {
-    var dim: i32;
     // sliding, torsional, rolling for geoms; all five for pairs and overrides
     var friction: array<f32, 5>;
     var solref: vec2<f32>;
@@ -244,7 +278,6 @@ fn contact_parameters(w: u32, k: u32, c: u32) {
     let pairid = ld_coll_pairid(w, k);
     if pairid >= 0 {
         let p = u32(pairid);
-        dim = ld_pair_dim(w, p);
         solref = ld_pair_solref(w, p);
         solreffriction = ld_pair_solreffriction(w, p);
         for (var i = 0u; i < 5u; i += 1u) {
@@ -259,9 +292,6 @@ fn contact_parameters(w: u32, k: u32, c: u32) {
         // the share of geom 1
         var mix = solmix_share(ld_geom_solmix(w, g1), ld_geom_solmix(w, g2));
         mix = select(select(mix, 0.0, second), 1.0, first);
-        let dim1 = ld_geom_condim(w, g1);
-        let dim2 = ld_geom_condim(w, g2);
-        dim = select(select(max(dim1, dim2), dim2, second), dim1, first);
         let f1 = ld_geom_friction(w, g1);
         let f2 = ld_geom_friction(w, g2);
         let f = select(select(max(f1, f2), f2, second), f1, first);
@@ -283,7 +313,7 @@ fn contact_parameters(w: u32, k: u32, c: u32) {
             solimp[i] = ld_opt_o_solimp(w, i);
         }
     }
-    st_contact_dim(w, c, dim);
+    st_contact_dim(w, c, pair_condim(w, k));
     st_contact_solref(w, c, solref);
     st_contact_solreffriction(w, c, solreffriction);
     for (var i = 0u; i < 5u; i += 1u) {

@@ -3,18 +3,18 @@
 // Every item (an equality, a friction loss, a side of a limit, a contact) counts its rows and a running sum gives each its
 // first row. The rows of equalities and contacts are filled by kernels of their own.
 import package::layout::{
-    CNSTR_FRICTION_DOF, CNSTR_FRICTION_TENDON, CNSTR_LIMIT_JOINT, CNSTR_LIMIT_TENDON, CONE_PYRAMIDAL, DISABLE_CONSTRAINT,
+    CNSTR_FRICTION_DOF, CNSTR_FRICTION_TENDON, CNSTR_LIMIT_JOINT, CNSTR_LIMIT_TENDON, DISABLE_CONSTRAINT,
     DISABLE_CONTACT, DISABLE_EQUALITY, DISABLE_FRICTIONLOSS, DISABLE_LIMIT, EQ_CONNECT, EQ_JOINT, EQ_TENDON, EQ_WELD, JNT_BALL,
-    JNT_HINGE, JNT_SLIDE, LANES, NCONMAX, NEQ, NJMAX, NJNT, NTENDON, NV, OPT_CONE, OPT_DISABLEFLAGS, STATUS_ROW_OVERFLOW,
+    JNT_HINGE, JNT_SLIDE, LANES, NCONMAX, NEQ, NJMAX, NJNT, NTENDON, NV, OPT_DISABLEFLAGS, STATUS_ROW_OVERFLOW,
     WORLDS_PER_GROUP, ld_contact_dim, ld_contact_exclude, ld_dof_frictionloss, ld_dof_invweight0, ld_dof_solimp, ld_dof_solref,
     ld_eq_active, ld_eq_type, ld_jnt_dofadr, ld_jnt_limited, ld_jnt_margin, ld_jnt_qposadr, ld_jnt_range, ld_jnt_solimp,
-    ld_jnt_solref, ld_jnt_type, ld_ncon, ld_nefc_need, ld_qpos, ld_qpos_lo, ld_status, ld_ten_J, ld_ten_length,
+    ld_jnt_solref, ld_jnt_type, ld_ncon, ld_nefc_lost, ld_nefc_need, ld_qpos, ld_qpos_lo, ld_status, ld_ten_J, ld_ten_length,
     ld_tendon_frictionloss, ld_tendon_invweight0, ld_tendon_limited, ld_tendon_margin, ld_tendon_range, ld_tendon_solimp_fri,
     ld_tendon_solimp_lim, ld_tendon_solref_fri, ld_tendon_solref_lim, st_contact_efc_address, st_efc_J, st_eq_efc_address, st_ne,
     st_nefc, st_nefc_need, st_nf, st_nl, st_status, lane_of, world_of
 };
 import package::math::{quat_normalize, quat_to_vel};
-import package::constraint_row::{Solimp, contact_bodies, last_dof, st_scalar_row, zero_rows};
+import package::constraint_row::{Solimp, contact_bodies, contact_rownum, last_dof, st_scalar_row, zero_rows};
 import package::constraint_anchor::{eq_body};
 import package::loops::{loops_ran};
 
@@ -129,7 +129,8 @@ fn constraint(w: u32, lane: u32) {
         st_nf(w, nf);
         st_nl(w, nl);
         st_nefc(w, rows.held);
-        st_nefc_need(w, max(ld_nefc_need(w), rows.need));
+        // with those of contacts that found no slot: room for both is asked for at once
+        st_nefc_need(w, max(ld_nefc_need(w), rows.need + ld_nefc_lost(w)));
         if rows.need > i32(NJMAX) {
             st_status(w, ld_status(w) | STATUS_ROW_OVERFLOW);
         }
@@ -282,11 +283,7 @@ fn contact_count(w: u32, c: u32) -> i32 {
         return 0;
     }
     let b = contact_bodies(w, c);
-    if last_dof(w, b.x) == last_dof(w, b.y) {
-        return 0;
-    }
-    let dim = ld_contact_dim(w, c);
-    return select(dim, 2 * (dim - 1), dim > 1 && OPT_CONE == CONE_PYRAMIDAL);
+    return contact_rownum(w, b.x, b.y, ld_contact_dim(w, c));
 }
 
 @compute @workgroup_size(LANES, WORLDS_PER_GROUP, 1)

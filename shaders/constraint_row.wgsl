@@ -1,6 +1,6 @@
 // What every constraint row has in common: impedance, stiffness and damping, regularizer, and where its nonzeros are.
 import package::layout::{
-    DISABLE_REFSAFE, MAXIMP, MINIMP, MINVAL, NV, NVPAD, OPT_DISABLEFLAGS, Vec6, ld_body_dofadr, ld_body_dofnum, ld_body_weldid,
+    CONE_PYRAMIDAL, DISABLE_REFSAFE, MAXIMP, MINIMP, MINVAL, NV, NVPAD, OPT_CONE, OPT_DISABLEFLAGS, Vec6, ld_body_dofadr, ld_body_dofnum, ld_body_weldid,
     ld_cdof, ld_contact_geom, ld_dof_invweight0, ld_dof_parentid, ld_efc_J, ld_efc_R, ld_geom_bodyid, ld_opt_timestep, st4_efc_J, st_efc_D, st_efc_KBIP, st_efc_R, st_efc_diagA,
     st_efc_frictionloss, st_efc_id, st_efc_margin, st_efc_pos, st_efc_type
 };
@@ -174,6 +174,14 @@ fn point_jac(w: u32, i: u32, offset: vec3<f32>) -> Vec6 {
 // The dof above dof i in its chain, -1: none.
 fn dof_above(w: u32, i: i32) -> i32 {
     return ld_dof_parentid(w, u32(i));
+}
+
+// Rows of a contact of dim dimensions between two bodies; none where nothing moves the one against the other.
+fn contact_rownum(w: u32, b1: u32, b2: u32, dim: i32) -> i32 {
+    if last_dof(w, b1) == last_dof(w, b2) {
+        return 0;
+    }
+    return select(dim, 2 * (dim - 1), dim > 1 && OPT_CONE == CONE_PYRAMIDAL);
 }
 
 // The bodies of contact c.

@@ -156,6 +156,8 @@ impl Golden {
         }
         m.health_limit = kiloworld_layout::consts::HEALTH_LIMITS.to_vec();
         kiloworld_model::derived::fill(&mut m).expect("few pairs");
+        // MuJoCo's rows keep what rounding leaves of dofs that move both bodies
+        m.size.njrow = m.size.nv;
         m
     }
 
@@ -226,7 +228,7 @@ pub fn compact_rows(m: &Model<f64>, d: &mut Data<f64>) {
     let (nv, nvpad) = (m.size.nv, m.size.nvpad);
     for e in 0..m.size.njmax {
         for n in 0..d.efc_J_rownnz[e].max(0) as usize {
-            d.efc_Jc[e * nvpad + n] = d.efc_J[e * nvpad + d.efc_J_colind[e * nv + n] as usize];
+            d.efc_Jc[e * nv + n] = d.efc_J[e * nvpad + d.efc_J_colind[e * nv + n] as usize];
         }
     }
 }

@@ -30,6 +30,8 @@ pub fn of(golden: &Golden) -> Model<f64> {
     let (ncon, nefc) = (m.size.nconmax, m.size.njmax);
     kiloworld_model::derived::fill(&mut m).expect("few pairs");
     (m.size.nconmax, m.size.njmax) = (ncon, nefc);
+    // as the golden's rows are loaded
+    m.size.njrow = m.size.nv;
     m
 }
 

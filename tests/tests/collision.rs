@@ -119,6 +119,9 @@ fn scene(cases: &[Case]) -> (Model<f64>, Data<f64>) {
         geom_solref: [0.02, 1.0].repeat(2 * n),
         geom_solimp: [0.9, 0.95, 1e-3, 0.5, 2.0].repeat(2 * n),
         geom_friction: [1.0, 5e-3, 1e-4].repeat(2 * n),
+        body_weldid: (0..2 * n as i32).collect(),
+        body_dofnum: vec![1; 2 * n],
+        body_dofadr: (0..2 * n as i32).collect(),
         coll_geom1: ids(|i| 2 * i),
         coll_geom2: ids(|i| 2 * i + 1),
         coll_pairid: vec![-1; n],
@@ -499,6 +502,8 @@ fn overflow_is_flagged() {
     m.size.nconmax = 3;
     collision(&m, &mut d);
     assert_eq!((d.ncon[0], d.ncon_need[0]), (3, case.contacts.len() as i32));
+    let pushing = case.contacts.iter().skip(3).filter(|c| c.dist < case.margin).count();
+    assert_eq!(d.nefc_lost[0] as usize, 4 * pushing);
     assert_eq!(d.status[0], status::CONTACT_OVERFLOW);
     m.opt.disableflags = disable::CONTACT;
     collision(&m, &mut d);

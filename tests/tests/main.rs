@@ -4,6 +4,7 @@ mod barriers;
 mod batch;
 mod batch_bits;
 mod batch_lanes;
+mod capacity;
 mod collision;
 mod compiled;
 mod constraint;

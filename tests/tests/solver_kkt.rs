@@ -74,6 +74,7 @@ fn problem_of(shape: &Shape, rng: &mut Random) -> (Model<f64>, Data<f64>) {
         nconmax: dims.len(),
         njmax: nefc + 2,
         njdual: nefc + 2,
+        njrow: nv,
         ..Sizes::default()
     };
     let mut m = Model { size, ..Model::default() };

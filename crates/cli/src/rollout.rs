@@ -30,6 +30,8 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
             (bytes * args.worlds) as f64 / 1e6,
             shared as f64 / 1e6
         );
+        let size = &batch.model().size;
+        println!("room for {} contacts and {} rows: {}", size.nconmax, size.njmax, batch.capacities());
     }
     let control = random_control(&batch, args.drive.seed);
     let mut dumps = Dumps { dir: args.dump_failed.clone(), force: args.force, seen: 0, written: Vec::new() };

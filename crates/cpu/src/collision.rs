@@ -6,6 +6,7 @@ use crate::collide_box::collide_box_box;
 use crate::collide_capsule::{collide_capsule_box, collide_capsule_capsule};
 use crate::collide_plane::{collide_plane_box, collide_plane_capsule, collide_plane_sphere};
 use crate::collide_sphere::{collide_sphere_box, collide_sphere_capsule, collide_sphere_sphere};
+use crate::constraint_row::contact_rownum;
 use crate::contact_set::{ContactSet, MAXCONPAIR, Pose};
 use crate::integrate::set_status;
 use crate::math::{Mat3, Vec3, ld3, ld9, st3, st9};
@@ -20,6 +21,8 @@ pub fn collision<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let capacity = T::r(m.opt.world_ncon.min(m.size.nconmax) as f64);
     // contacts of each world, and those there is room for
     let (mut count, mut kept) = (T::zero(), T::zero());
+    // rows of the others
+    let mut lost = T::zero();
     let mut slots = 0;
     let mut set = ContactSet::new();
     if m.opt.disableflags & (disable::CONTACT | disable::CONSTRAINT) == 0 {
@@ -38,6 +41,10 @@ pub fn collision<T: Real>(m: &Model<T>, d: &mut World<T>) {
                     write_contact(m, d, k, slots, &set, i, on, margin);
                     slots += 1;
                 }
+                let without = set.on[i] & !on & set.dist[i].lt(margin);
+                if without.any() {
+                    lost += T::select(without, T::r(pair_rows(m, k) as f64), T::zero());
+                }
             }
         }
     }
@@ -46,8 +53,34 @@ pub fn collision<T: Real>(m: &Model<T>, d: &mut World<T>) {
         d.ncon[0].set(l, kept.lane(l).to_f64() as i32);
         let need = d.ncon_need[0].get(l).max(count.lane(l).to_f64() as i32);
         d.ncon_need[0].set(l, need);
+        d.nefc_lost[0].set(l, lost.lane(l).to_f64() as i32);
     }
     set_status::<T>(&mut d.status[0], kept.lt(count), status::CONTACT_OVERFLOW);
+}
+
+/// Rows of a contact of pair `k`.
+#[inline(always)]
+fn pair_rows<T: Real>(m: &Model<T>, k: usize) -> usize {
+    let [b1, b2] = [m.coll_geom1[k], m.coll_geom2[k]].map(|g| m.geom_bodyid[g as usize] as usize);
+    contact_rownum(m, b1, b2, pair_condim(m, k))
+}
+
+/// Dimension of the contacts of pair `k`: its own, that of the geom which goes first, or the larger.
+#[inline(always)]
+fn pair_condim<T: Real>(m: &Model<T>, k: usize) -> i32 {
+    if m.coll_pairid[k] >= 0 {
+        return m.pair_dim[m.coll_pairid[k] as usize];
+    }
+    let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
+    let (priority1, priority2) = (m.geom_priority[g1], m.geom_priority[g2]);
+    let (dim1, dim2) = (m.geom_condim[g1], m.geom_condim[g2]);
+    if priority1 > priority2 {
+        dim1
+    } else if priority1 < priority2 {
+        dim2
+    } else {
+        dim1.max(dim2)
+    }
 }
 
 /// Margin and gap of pair `k` [m]: sums of the geoms'. Contacts are found up to their sum and push within the margin.
@@ -203,6 +236,7 @@ fn contact_frame<T: Real>(normal: Vec3<T>, tangent: Vec3<T>) -> Mat3<T> {
 /// Dimension, friction, references and impedance of slot `c`, which holds a contact of pair `k`.
 #[inline(always)]
 fn contact_parameters<T: Real>(m: &Model<T>, d: &mut World<T>, k: usize, c: usize) {
+    d.contact_dim[c] = pair_condim(m, k);
     let friction = &mut d.contact_friction[5 * c..5 * c + 5];
     let solref = &mut d.contact_solref[2 * c..2 * c + 2];
     let solreffriction = &mut d.contact_solreffriction[2 * c..2 * c + 2];
@@ -210,26 +244,17 @@ fn contact_parameters<T: Real>(m: &Model<T>, d: &mut World<T>, k: usize, c: usiz
     let (g1, g2) = (m.coll_geom1[k] as usize, m.coll_geom2[k] as usize);
     if m.coll_pairid[k] >= 0 {
         let p = m.coll_pairid[k] as usize;
-        d.contact_dim[c] = m.pair_dim[p];
         friction.copy_from_slice(&m.pair_friction[5 * p..5 * p + 5]);
         solref.copy_from_slice(&m.pair_solref[2 * p..2 * p + 2]);
         solreffriction.copy_from_slice(&m.pair_solreffriction[2 * p..2 * p + 2]);
         solimp.copy_from_slice(&m.pair_solimp[5 * p..5 * p + 5]);
     } else {
         let (priority1, priority2) = (m.geom_priority[g1], m.geom_priority[g2]);
-        let (dim1, dim2) = (m.geom_condim[g1], m.geom_condim[g2]);
         // the share of geom 1
         let mix = if priority1 != priority2 {
             if priority1 > priority2 { T::one() } else { T::zero() }
         } else {
             solmix_share(m.geom_solmix[g1], m.geom_solmix[g2])
-        };
-        d.contact_dim[c] = if priority1 > priority2 {
-            dim1
-        } else if priority1 < priority2 {
-            dim2
-        } else {
-            dim1.max(dim2)
         };
         let (f1, f2) = (&m.geom_friction[3 * g1..3 * g1 + 3], &m.geom_friction[3 * g2..3 * g2 + 3]);
         for (i, f) in friction.iter_mut().enumerate() {

@@ -14,7 +14,7 @@ use crate::integrate::set_status;
 use crate::math::*;
 use crate::{Ints, Mask, Real, Scalar, World};
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{cnstr, cone, disable, eq, jnt, status};
+use kiloworld_layout::consts::{cnstr, disable, eq, jnt, status};
 
 /// Rows wanted and held so far, a world, and the slots in use.
 struct Rows<T> {
@@ -129,7 +129,8 @@ pub fn constraint<T: Real>(m: &Model<T>, d: &mut World<T>) {
     (d.slot_ne[0], d.slot_nf[0], d.slot_nefc[0]) = (index(slot_ne), index(slot_nf), index(rows.slots));
     let need = whole(rows.need);
     for l in 0..T::LANES {
-        let most = d.nefc_need[0].get(l).max(need.get(l));
+        // with those of contacts that found no slot: room for both is asked for at once
+        let most = d.nefc_need[0].get(l).max(need.get(l) + d.nefc_lost[0].get(l));
         d.nefc_need[0].set(l, most);
     }
     set_status::<T>(&mut d.status[0], rows.need.gt(rows.held), status::ROW_OVERFLOW);
@@ -137,8 +138,8 @@ pub fn constraint<T: Real>(m: &Model<T>, d: &mut World<T>) {
     // kernels of their own on the device
     constraint_equality(m, d);
     constraint_contact(m, d);
-    // nobody looks at a world in a lane
-    if T::LANES == 1 {
+    // where somebody looks: never at a world in a lane
+    if T::LANES == 1 && !d.efc_J.is_empty() {
         dense_rows(m, d);
     }
 }
@@ -285,9 +286,6 @@ fn tendon_limit_row<T: Real>(m: &Model<T>, d: &mut World<T>, on: T::Mask, i: usi
 fn contact_count<T: Real>(m: &Model<T>, d: &World<T>, c: usize) -> (T::Mask, usize) {
     let worlds = slot_mask::<T>(&d.contact_on[c]) & !nonzero::<T>(&d.contact_exclude[c]);
     let (b1, b2) = contact_bodies(m, d, c);
-    if m.opt.disableflags & disable::CONTACT != 0 || last_dof(m, b1) == last_dof(m, b2) {
-        return (worlds, 0);
-    }
-    let dim = id(d.contact_dim[c]);
-    (worlds, if dim > 1 && m.opt.cone == cone::PYRAMIDAL { 2 * (dim - 1) } else { dim })
+    let off = m.opt.disableflags & disable::CONTACT != 0;
+    (worlds, if off { 0 } else { contact_rownum(m, b1, b2, d.contact_dim[c]) })
 }

@@ -105,7 +105,7 @@ fn contact_jac<T: Real>(m: &Model<T>, d: &mut World<T>, on: T::Mask, c: usize, r
     let offset1 = pos - ld3(&d.subtree_com, id(m.body_rootid[b1]));
     let offset2 = pos - ld3(&d.subtree_com, id(m.body_rootid[b2]));
     let nrow = if pyramid { 2 * (dim - 1) } else { dim };
-    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    let stride = m.size.njrow;
     let mu = ld_friction(d, on, c);
     let mut n = chain_length(m, b1, b2, false);
     zero_rows(m, d, r0, nrow, n);
@@ -126,16 +126,16 @@ fn contact_jac<T: Real>(m: &Model<T>, d: &mut World<T>, on: T::Mask, c: usize, r
             jr = frame * jr;
         }
         n -= 1;
-        d.efc_J_colind[r0 * nv + n] = index(i);
+        d.efc_J_colind[r0 * stride + n] = index(i);
         if pyramid {
             for k in 1..dim {
                 let tangent = mu[k - 1] * (if k < 3 { jp[k] } else { jr[k - 3] });
-                d.efc_Jc[(r0 + 2 * k - 2) * nvpad + n] = jp[0] + tangent;
-                d.efc_Jc[(r0 + 2 * k - 1) * nvpad + n] = jp[0] - tangent;
+                d.efc_Jc[(r0 + 2 * k - 2) * stride + n] = jp[0] + tangent;
+                d.efc_Jc[(r0 + 2 * k - 1) * stride + n] = jp[0] - tangent;
             }
         } else {
             for k in 0..dim {
-                d.efc_Jc[(r0 + k) * nvpad + n] = if k < 3 { jp[k] } else { jr[k - 3] };
+                d.efc_Jc[(r0 + k) * stride + n] = if k < 3 { jp[k] } else { jr[k - 3] };
             }
         }
     }

@@ -54,7 +54,7 @@ fn body_equality_rows<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usi
     let (a1, a2) = (eq_anchor(m, e, 0), eq_anchor(m, e, 1));
     let weld = m.eq_type[e] == eq::WELD;
     let nrow = if weld { 6 } else { 3 };
-    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    let stride = m.size.njrow;
     let on = slot_mask::<T>(&d.efc_on[r0]);
 
     // residual
@@ -110,14 +110,14 @@ fn body_equality_rows<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r0: usi
             i2 = m.dof_parentid[i];
         }
         n -= 1;
-        d.efc_J_colind[r0 * nv + n] = index(i);
+        d.efc_J_colind[r0 * stride + n] = index(i);
         for k in 0..3 {
-            d.efc_Jc[(r0 + k) * nvpad + n] = where_on(on, jp[k]);
+            d.efc_Jc[(r0 + k) * stride + n] = where_on(on, jp[k]);
         }
         if weld {
             let q = half_relative(g1, g2, Quat::new(T::zero(), jr[0], jr[1], jr[2])) * scale;
             for k in 0..3 {
-                d.efc_Jc[(r0 + 3 + k) * nvpad + n] = where_on(on, q[k]);
+                d.efc_Jc[(r0 + 3 + k) * stride + n] = where_on(on, q[k]);
             }
         }
     }

@@ -4,7 +4,7 @@
 use crate::math::{Vec3, ld3};
 use crate::{Ints, Mask, Real, World};
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{MAXIMP, MINIMP, MINVAL, disable};
+use kiloworld_layout::consts::{MAXIMP, MINIMP, MINVAL, cone, disable};
 
 /// `solref` of a row: two numbers, positive (time constant [s], damping ratio) or negative (stiffness, damping).
 pub type Solref<T> = [T; 2];
@@ -196,18 +196,18 @@ pub fn st_scalar_row<T: Real>(
 /// Starts rows of the Jacobian: `nrow` from `r0` on, of one object, with room for `n` nonzeros each.
 #[inline(always)]
 pub fn zero_rows<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow: usize, n: usize) {
-    let nv = m.size.nv;
+    let stride = m.size.njrow;
     d.efc_J_rownnz[r0..r0 + nrow].fill(index(n));
-    d.efc_J_colind[r0 * nv + n..(r0 + 1) * nv].fill(-1);
+    d.efc_J_colind[r0 * stride + n..(r0 + 1) * stride].fill(-1);
 }
 
 // CPU only: lists of columns.
 /// Gives the rows of one object the columns of their first row.
 #[inline(always)]
 pub fn share_columns<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow: usize) {
-    let nv = m.size.nv;
+    let stride = m.size.njrow;
     for r in r0 + 1..r0 + nrow {
-        d.efc_J_colind.copy_within(r0 * nv..(r0 + 1) * nv, r * nv);
+        d.efc_J_colind.copy_within(r0 * stride..(r0 + 1) * stride, r * stride);
     }
 }
 
@@ -233,8 +233,8 @@ pub fn limit_stiffness<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow:
     for r in r0..r0 + nrow {
         let mut inverse = T::zero();
         for n in 0..id(d.efc_J_rownnz[r]) {
-            let j = d.efc_Jc[r * m.size.nvpad + n];
-            inverse += j * j * m.dof_invweight0[id(d.efc_J_colind[r * m.size.nv + n])];
+            let j = d.efc_Jc[r * m.size.njrow + n];
+            inverse += j * j * m.dof_invweight0[id(d.efc_J_colind[r * m.size.njrow + n])];
         }
         moved = moved.max(inverse);
         factor = factor.max(inverse * T::r(STIFFEST) / d.efc_R[r]);
@@ -251,12 +251,12 @@ pub fn limit_stiffness<T: Real>(m: &Model<T>, d: &mut World<T>, r0: usize, nrow:
 /// Writes the rows of J out in full, for whoever looks at a world; the stages need their nonzeros only.
 #[inline(always)]
 pub fn dense_rows<T: Real>(m: &Model<T>, d: &mut World<T>) {
-    let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    let (stride, nvpad) = (m.size.njrow, m.size.nvpad);
     for r in 0..id(d.slot_nefc[0]) {
         let row = &mut d.efc_J[r * nvpad..][..nvpad];
         row.fill(T::zero());
         for n in 0..id(d.efc_J_rownnz[r]) {
-            row[id(d.efc_J_colind[r * nv + n])] = d.efc_Jc[r * nvpad + n];
+            row[id(d.efc_J_colind[r * stride + n])] = d.efc_Jc[r * stride + n];
         }
     }
 }
@@ -266,8 +266,8 @@ pub fn dense_rows<T: Real>(m: &Model<T>, d: &mut World<T>) {
 #[inline(always)]
 pub fn push_nonzero<T: Real>(m: &Model<T>, d: &mut World<T>, on: T::Mask, r: usize, col: usize, value: T) {
     let n = id(d.efc_J_rownnz[r]);
-    d.efc_Jc[r * m.size.nvpad + n] = where_on(on, value);
-    d.efc_J_colind[r * m.size.nv + n] = index(col);
+    d.efc_Jc[r * m.size.njrow + n] = where_on(on, value);
+    d.efc_J_colind[r * m.size.njrow + n] = index(col);
     d.efc_J_rownnz[r] = index(n + 1);
 }
 
@@ -318,6 +318,16 @@ pub fn chain_length<T: Real>(m: &Model<T>, b1: usize, b2: usize, common: bool) -
 pub fn point_jac<T: Real>(d: &World<T>, i: usize, offset: Vec3<T>) -> (Vec3<T>, Vec3<T>) {
     let rot = ld3(&d.cdof, 2 * i);
     (ld3(&d.cdof, 2 * i + 1) + rot.cross(&offset), rot)
+}
+
+/// Rows of a contact of `dim` dimensions between two bodies; none where nothing moves the one against the other.
+#[inline(always)]
+pub fn contact_rownum<T: Real>(m: &Model<T>, b1: usize, b2: usize, dim: i32) -> usize {
+    if last_dof(m, b1) == last_dof(m, b2) {
+        return 0;
+    }
+    let dim = id(dim);
+    if dim > 1 && m.opt.cone == cone::PYRAMIDAL { 2 * (dim - 1) } else { dim }
 }
 
 /// The bodies of contact `c`.

@@ -13,13 +13,13 @@ use kiloworld_layout::consts::{MINVAL, cnstr, state};
 /// Fills `efc_Y` and `efc_A`.
 #[inline(always)]
 pub(crate) fn dual_init<T: Real>(m: &Model<T>, d: &mut World<T>) {
-    let (nv, stride) = (m.size.nv, m.size.nvpad);
+    let (nv, stride, nonzeros) = (m.size.nv, m.size.nvpad, m.size.njrow);
     let nefc = d.slot_nefc[0] as usize;
     for e in 0..nefc {
         let row = &mut d.efc_Y[e * stride..][..stride];
         row.fill(T::zero());
         for k in 0..d.efc_J_rownnz[e] as usize {
-            row[d.efc_J_colind[e * nv + k] as usize] = d.efc_Jc[e * stride + k];
+            row[d.efc_J_colind[e * nonzeros + k] as usize] = d.efc_Jc[e * nonzeros + k];
         }
         solve_m(m, &d.qLD, &d.qLDiagInv, &mut row[..nv]);
     }
@@ -57,7 +57,7 @@ pub(crate) fn dual_residual<T: Real>(m: &Model<T>, d: &World<T>, e: usize) -> T 
 fn row_mul<T: Real>(m: &Model<T>, d: &World<T>, e: usize, x: &[T]) -> T {
     let nnz = d.efc_J_rownnz[e] as usize;
     let mut sum = T::zero();
-    for (c, j) in d.efc_Jc[e * m.size.nvpad..][..nnz].iter().zip(&d.efc_J_colind[e * m.size.nv..]) {
+    for (c, j) in d.efc_Jc[e * m.size.njrow..][..nnz].iter().zip(&d.efc_J_colind[e * m.size.njrow..]) {
         sum += *c * x[*j as usize];
     }
     sum

@@ -25,8 +25,8 @@ pub fn reference<T: Real>(m: &Model<T>, d: &mut World<T>) {
 fn reference_row<T: Real>(m: &Model<T>, d: &mut World<T>, r: usize) {
     let mut vel = T::zero();
     for n in 0..id(d.efc_J_rownnz[r]) {
-        let i = id(d.efc_J_colind[r * m.size.nv + n]);
-        vel += d.efc_Jc[r * m.size.nvpad + n] * d.qvel[i];
+        let i = id(d.efc_J_colind[r * m.size.njrow + n]);
+        vel += d.efc_Jc[r * m.size.njrow + n] * d.qvel[i];
     }
     d.efc_vel[r] = vel;
     let (k, b, imp) = (d.efc_KBIP[4 * r], d.efc_KBIP[4 * r + 1], d.efc_KBIP[4 * r + 2]);

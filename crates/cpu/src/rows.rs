@@ -66,7 +66,7 @@ pub(crate) fn rows_live<T: Real>(d: &mut World<T>, live: T::Mask) {
 /// `efc_Jv = J solver_search`, of the rows that are live.
 #[inline(always)]
 pub(crate) fn rows_mul<T: Real>(m: &Model<T>, d: &mut World<T>) {
-    let (nv, stride) = (m.size.nv, m.size.nvpad);
+    let stride = m.size.njrow;
     let nefc = d.slot_nefc[0] as usize;
     let mut first = 0;
     while first < nefc {
@@ -76,7 +76,7 @@ pub(crate) fn rows_mul<T: Real>(m: &Model<T>, d: &mut World<T>) {
             first = last;
             continue;
         }
-        let colind = &d.efc_J_colind[first * nv..][..nnz];
+        let colind = &d.efc_J_colind[first * stride..][..nnz];
         for e in (first..last).step_by(4) {
             let (jac, out) = (&d.efc_Jc[e * stride..], &mut d.efc_Jv[e..last]);
             match last - e {
@@ -265,7 +265,7 @@ pub(crate) fn choice<T: Real>(first: T::Mask, second: T::Mask, of: [i32; 3]) -> 
 /// `qfrc_constraint = Jᵀ efc_force` in the worlds that are `live`, from the rows that are.
 #[inline(always)]
 pub(crate) fn rows_mul_t<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
-    let (nv, stride) = (m.size.nv, m.size.nvpad);
+    let stride = m.size.njrow;
     let nefc = d.slot_nefc[0] as usize;
     d.solver_x.fill(T::zero());
     let mut first = 0;
@@ -276,7 +276,7 @@ pub(crate) fn rows_mul_t<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask)
             first = last;
             continue;
         }
-        let colind = &d.efc_J_colind[first * nv..][..nnz];
+        let colind = &d.efc_J_colind[first * stride..][..nnz];
         for e in (first..last).step_by(4) {
             let (jac, force, out) = (&d.efc_Jc[e * stride..], &d.efc_force[e..last], &mut d.solver_x);
             match last - e {

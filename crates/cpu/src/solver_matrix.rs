@@ -64,7 +64,7 @@ pub(crate) fn tiles<T: Real>(m: &Model<T>, d: &mut World<T>) {
     }
     let mut e = 0;
     while e < d.slot_nefc[0] as usize {
-        let colind = &d.efc_J_colind[e * nv..][..d.efc_J_rownnz[e] as usize];
+        let colind = &d.efc_J_colind[e * m.size.njrow..][..d.efc_J_rownnz[e] as usize];
         for (k, &i) in colind.iter().enumerate() {
             // once a pair of rows: for the one with more columns
             if k + 1 == colind.len() || pair(colind[k + 1]) != pair(i) {
@@ -204,8 +204,8 @@ fn hessian_add<T: Real, const R: usize>(
 ) {
     let stride = m.size.nvpad;
     let nnz = d.efc_J_rownnz[first] as usize;
-    let colind = &d.efc_J_colind[first * m.size.nv..][..nnz];
-    let jac: [&[T]; R] = core::array::from_fn(|r| &d.efc_Jc[(e + r) * stride..][..nnz]);
+    let colind = &d.efc_J_colind[first * m.size.njrow..][..nnz];
+    let jac: [&[T]; R] = core::array::from_fn(|r| &d.efc_Jc[(e + r) * m.size.njrow..][..nnz]);
     // two rows of H in one pass along the rows of J
     for i in (1..nnz).step_by(2) {
         let (p, q) = (weighted(&jac, i - 1, weight, block), weighted(&jac, i, weight, block));

@@ -204,7 +204,13 @@ macro_rules! fields {
         impl<T: Copy, I: Copy> Data<T, I> {
             /// Worlds of these sizes with every real `zero` and every integer of a world `none`.
             pub fn filled(size: &Sizes, zero: T, none: I) -> Self {
-                Self { $($dname: filled!($dkind, Field::$dname.info().len(size), zero, none),)* }
+                Self::filled_but(size, zero, none, &[])
+            }
+
+            /// The same with some fields left empty: those that nobody reads.
+            pub fn filled_but(size: &Sizes, zero: T, none: I, empty: &[Field]) -> Self {
+                let len = |f: Field| if empty.contains(&f) { 0 } else { f.info().len(size) };
+                Self { $($dname: filled!($dkind, len(Field::$dname), zero, none),)* }
             }
 
             /// A field of reals; `None` for any other.
@@ -646,8 +652,8 @@ fields! {
         slot_nf: Scratch [1] i32 Constraint "" "row slots in use: friction loss";
         slot_nefc: Scratch [1] i32 Constraint "" "row slots in use: all";
         efc_J_rownnz: Scratch [njmax] i32 Constraint "" "nonzeros of a row of efc_J";
-        efc_J_colind: Scratch [njmax, nv] i32 Constraint "" "their columns, ascending; -1 after the last; rows of one object share one list";
-        efc_Jc: Scratch [njmax, nvpad] T Constraint "1, m" "the nonzeros of efc_J, row by row: what the stages on the CPU read";
+        efc_J_colind: Scratch [njmax, njrow] i32 Constraint "" "their columns, ascending; -1 after the last; rows of one object share one list";
+        efc_Jc: Scratch [njmax, njrow] T Constraint "1, m" "the nonzeros of efc_J, row by row: what the stages on the CPU read";
         solver_D: Scratch [njmax] T Solver "kg" "what a row weighs in the Hessian: efc_D in its quadratic zone, else 0";
         solver_x: Scratch [nv] T Solver "N, N m" "a sum over rows of J";
         solver_touch: Scratch [nvpad, nvpad] i32 Solver "" "pairs of rows of solver_H, from the last up: 1 where the row's pair can have entries in the column's";
@@ -665,6 +671,7 @@ fields! {
         nf: Status [1] I Constraint "" "friction loss rows";
         nl: Status [1] I Constraint "" "limit rows";
         nefc: Status [1] I Constraint "" "rows";
+        nefc_lost: Status [1] I Collision "" "rows of contacts that found no slot";
         nefc_need: Status [1] I Constraint "" "rows wanted, held or not; the largest since reset";
         solver_niter: Status [1] I Solver "" "solver iterations";
         noslip_niter: Status [1] I Noslip "" "noslip iterations";

@@ -112,6 +112,8 @@ sizes! {
     njmax,
     /// `njmax` where forces are solved for (PGS, noslip), else 0
     njdual,
+    /// the most nonzeros that a row of the constraint Jacobian can have
+    njrow,
 }
 
 impl SizeName {
@@ -126,6 +128,7 @@ impl SizeName {
         Self::nsensor,
         Self::nsensordata,
         Self::ncam,
+        Self::njrow,
     ];
 }
 

@@ -1,7 +1,9 @@
 //! The tables that only kiloworld has: padded sizes, depth levels and children, the static list of geom pairs that can collide.
 
+use kiloworld_cpu::constraint_anchor::eq_body;
+use kiloworld_cpu::constraint_row::chain_length;
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{disable, geom};
+use kiloworld_layout::consts::{disable, eq, geom};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Fills `nvpad`, the depth levels of bodies and dofs, the children and the static pair list from MuJoCo's own fields of the same model.
@@ -10,7 +12,25 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// to list.
 pub fn fill(m: &mut Model<f64>) -> Option<Vec<(usize, usize)>> {
     orders(m);
-    pairs(m)
+    let unknown = pairs(m);
+    m.size.njrow = row_nonzeros(m);
+    unknown
+}
+
+/// The most nonzeros that a constraint row of the model can have: of a contact those dofs that move one body against the other.
+pub fn row_nonzeros(m: &Model<f64>) -> usize {
+    let body = |g: &i32| m.geom_bodyid[*g as usize] as usize;
+    let pairs = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| chain_length(m, body(a), body(b), false));
+    let tendon = |t: i32| usize::try_from(t).map_or(0, |t| (m.tendon_num[t] as usize).min(m.size.nv));
+    let equality = (0..m.size.neq).map(|e| match m.eq_type[e] {
+        eq::CONNECT | eq::WELD => chain_length(m, eq_body(m, e, 0), eq_body(m, e, 1), true),
+        eq::TENDON => tendon(m.eq_obj1id[e]) + tendon(m.eq_obj2id[e]),
+        _ => 2,
+    });
+    let tendons = (0..m.size.ntendon).map(|t| tendon(t as i32));
+    // a ball joint's limit has three
+    let most = pairs.chain(equality).chain(tendons).max().unwrap_or(0).max(3);
+    most.min(m.size.nv)
 }
 
 /// Fills all of that but the pairs: what follows from the trees of bodies and dofs, whose ids are in depth-first order.

@@ -5,6 +5,7 @@ use crate::cpu_worlds::{Control, CpuWorlds};
 use crate::gpu_batch::GpuWorlds;
 use crate::quarantine::Quarantine;
 use crate::row::COUNTERS;
+use crate::sizing::Chosen;
 use crate::welds::StiffRows;
 use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
 use kiloworld_layout::{Buffer, Call, Data, Field, Model, Stage};
@@ -28,6 +29,7 @@ pub struct Batch {
     step: Vec<Call>,
     stiff: StiffRows,
     control_period: usize,
+    chosen: Chosen,
 }
 
 impl Batch {
@@ -44,6 +46,7 @@ impl Batch {
         stiff: StiffRows,
         control_period: usize,
         quarantine: Quarantine,
+        chosen: Chosen,
     ) -> Result<Self, Error> {
         let (forward, step) = (step::forward(&m.opt), step::step(&m.opt));
         let mut batch = Self {
@@ -57,6 +60,7 @@ impl Batch {
             step,
             stiff,
             control_period,
+            chosen,
         };
         batch.reset(None, None)?;
         Ok(batch)
@@ -75,6 +79,11 @@ impl Batch {
     /// The compiled model as the batch runs it: capacities and options filled in.
     pub fn model(&self) -> &Model<f64> {
         &self.m
+    }
+
+    /// How `nconmax` and `njmax` were chosen.
+    pub fn capacities(&self) -> Chosen {
+        self.chosen
     }
 
     /// Names of the model's elements.

@@ -1,9 +1,10 @@
 //! How a batch is asked for.
 
 use crate::batch::{Batch, Inner};
-use crate::cpu_worlds::cpu_worlds;
-use crate::gpu_batch::GpuWorlds;
+use crate::cpu_worlds::{cpu_need, cpu_worlds};
+use crate::gpu_batch::{GpuWorlds, gpu_need};
 use crate::quarantine::{Policy, Quarantine};
+use crate::sizing::Chosen;
 use crate::welds::StiffRows;
 use crate::{Error, HealthLimits, Welds, sizing};
 use kiloworld_gpu::{Gpu, GpuOptions, TuningChange};
@@ -38,7 +39,9 @@ pub enum Precision {
 
 /// Contacts up to which the static bound is taken as the capacity; above it a probe decides.
 const STATIC_CONTACTS: usize = 32;
-/// Contacts that the probe can hold.
+/// Rows are numbered in i32, a group of worlds side by side.
+const MOST_ROWS: usize = 1 << 26;
+/// Contacts that the probe can hold at least.
 const PROBE_CONTACTS: usize = 512;
 
 /// Builds a [`Batch`].
@@ -219,7 +222,7 @@ impl<'m> BatchBuilder<'m> {
         if let Some(limits) = self.health {
             m.health_limit = limits.to_array().to_vec();
         }
-        self.capacities(&mut m)?;
+        let chosen = self.capacities(&mut m)?;
         let mut inner = match (gpu, self.precision) {
             (Some(_), Precision::F64) => return Err(Error::GpuPrecision),
             (Some(gpu), _) => {
@@ -230,16 +233,21 @@ impl<'m> BatchBuilder<'m> {
                     }
                     m.opt.fixed_iterations = true;
                 }
+                gpu_need(&gpu, &m, &self.per_world, self.history)?.check(self.nworld)?;
                 Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.tuning, &self.per_world)?))
             }
-            (None, precision) => Inner::Cpu(cpu_worlds(&m, self.nworld, precision, self.tuning.lanes)?),
+            (None, precision) => {
+                cpu_need(&m, self.nworld, precision, self.tuning.lanes, self.history)?.check(self.nworld)?;
+                Inner::Cpu(cpu_worlds(&m, self.nworld, precision, self.tuning.lanes)?)
+            }
         };
         match &mut inner {
             Inner::Cpu(c) => c.remember(self.history),
             Inner::Gpu(g) => g.remember(self.history)?,
         }
         let quarantine = Quarantine::new(self.model, self.policy);
-        let mut batch = Batch::new(m, self.nworld, inner, self.per_world, stiff, self.control_period, quarantine)?;
+        let mut batch =
+            Batch::new(m, self.nworld, inner, self.per_world, stiff, self.control_period, quarantine, chosen)?;
         if self.health.is_none() {
             batch.skip_health();
         }
@@ -247,27 +255,45 @@ impl<'m> BatchBuilder<'m> {
     }
 
     /// Fills in `nconmax` and `njmax`.
-    fn capacities(&self, m: &mut kiloworld_layout::Model<f64>) -> Result<(), Error> {
-        let (always, bound) = (rows_always(m), m.size.nconmax);
+    fn capacities(&self, m: &mut kiloworld_layout::Model<f64>) -> Result<Chosen, Error> {
+        let (always, bound, each) = (rows_always(m), m.size.nconmax, rows_per_contact(m));
+        let mut chosen = Chosen::Bound;
         if self.nconmax.is_none() && bound > STATIC_CONTACTS {
-            let high = sizing::probe(m, bound.min(PROBE_CONTACTS));
+            let starts = sizing::starts(m);
+            // with room for twice what the starts have: a world that needs more stops, and says how much
+            let probed = sizing::probe(m, bound.min(PROBE_CONTACTS.max(2 * starts.ncon)), starts);
+            let mut high = probed.seen;
+            if let Chosen::Probe { whole: false, .. } = probed.chosen {
+                // nobody has seen them settle: at least what bodies in a heap have
+                high.ncon = high.ncon.max(sizing::heaped(m).div_ceil(2));
+                high.nefc = high.nefc.max(always + high.ncon * each);
+            }
+            chosen = probed.chosen;
             // as much again, for what the probe did not meet: thousands of worlds meet more than sixteen
             let nconmax = bound.min((2 * high.ncon + 8).next_multiple_of(4));
-            let most = always + nconmax * rows_per_contact(m);
+            let most = always + nconmax * each;
             let njmax = most.min((2 * high.nefc + 16).next_multiple_of(4));
             sizing::set_capacities(m, nconmax, Some(njmax));
         }
+        let rows = |n: usize| n.checked_mul(each).and_then(|r| r.checked_add(always)).filter(|&r| r <= MOST_ROWS);
         if let Some(n) = self.nconmax {
+            if rows(n).is_none() || n > MOST_ROWS {
+                return Err(Error::TooManyRows { name: "nconmax", value: n, most: MOST_ROWS });
+            }
+            chosen = Chosen::Given;
             sizing::set_capacities(m, n, None);
         }
         if let Some(n) = self.njmax {
+            if n > MOST_ROWS {
+                return Err(Error::TooManyRows { name: "njmax", value: n, most: MOST_ROWS });
+            }
             if n < always {
                 let why = "equality, friction loss and limit rows of the model";
                 return Err(Error::Capacity { name: "njmax", value: n, need: always, why });
             }
             sizing::set_capacities(m, m.size.nconmax, Some(n));
         }
-        Ok(())
+        Ok(chosen)
     }
 }
 

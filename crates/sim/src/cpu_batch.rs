@@ -8,7 +8,7 @@ use crate::cpu_worlds::{Control, CpuWorlds, Each};
 use crate::history::{Record, Ring};
 use crate::row::{RowLayout, two_float_coordinates};
 use kiloworld_cpu::{Compiled, Ints, Real, Scalar, World};
-use kiloworld_layout::{Call, Data, Field, Kind, Model, Slice, SliceMut, Stage, consts::status};
+use kiloworld_layout::{Call, Data, Field, Kind, Model, Sizes, Slice, SliceMut, Stage, consts::status};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -47,10 +47,11 @@ struct Scratch<T: Real> {
 }
 
 impl<T: Real> Scratch<T> {
-    fn new(m: &Model<T>, own_model: bool) -> Self {
+    /// Work arrays without the fields `unread`.
+    fn new(m: &Model<T>, own_model: bool, unread: &[Field]) -> Self {
         Self {
             model: own_model.then(|| m.clone()),
-            d: World::<T>::filled(&m.size, T::zero(), T::Int::splat(0)),
+            d: World::<T>::filled_but(&m.size, T::zero(), T::Int::splat(0), unread),
             ctrl: vec![0.0; m.size.nu],
         }
     }
@@ -80,6 +81,9 @@ impl<S> Pool<S> {
         result
     }
 }
+
+/// What no stage on the CPU reads: only who looks at a world has it.
+pub(crate) const UNREAD: &[Field] = &[Field::efc_J, Field::solver_weight];
 
 /// Lanes, a bit each.
 type Lanes = u32;
@@ -112,16 +116,25 @@ impl<T: Compiled> CpuBatch<T> {
         }
     }
 
+    /// What worlds of a model take: bytes a world, bytes of work arrays a thread, bytes of a recorded state. Nothing is
+    /// allocated.
+    pub(crate) fn bytes(m: &Model<f64>) -> [u64; 3] {
+        let rows = RowLayout::new(&m.size);
+        let work = bytes_of_work::<T>(&slots(m, T::LANES).size);
+        let record = rows.nrecord() * size_of::<T::One>();
+        [bytes_of_rows::<T>(&rows) / T::LANES, work, record].map(|n| n as u64)
+    }
+
     fn ngroup(&self) -> usize {
         self.nworld.div_ceil(T::LANES)
     }
 
     fn new_scratch(&self) -> Scratch<T> {
-        Scratch::new(&self.model, !self.overrides.is_empty())
+        Scratch::new(&self.model, !self.overrides.is_empty(), UNREAD)
     }
 
     fn new_scratch_one(&self) -> Scratch<T::One> {
-        Scratch::new(&self.one, !self.overrides.is_empty())
+        Scratch::new(&self.one, !self.overrides.is_empty(), &[])
     }
 
     /// The rows of a group.
@@ -325,17 +338,11 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
     }
 
     fn bytes_per_world(&self) -> usize {
-        (self.rows.nreal * size_of::<T>() + self.rows.nint * size_of::<T::Int>()) / T::LANES
+        bytes_of_rows::<T>(&self.rows) / T::LANES
     }
 
     fn bytes_per_thread(&self) -> usize {
-        let none = World::<T>::default();
-        let bytes = |f: Field| match f.info().kind {
-            Kind::F => size_of::<T>(),
-            Kind::I if none.ints(f).is_some() => size_of::<T::Int>(),
-            Kind::I => size_of::<i32>(),
-        };
-        Field::TABLE.iter().filter(|f| !f.is_model()).map(|f| f.len(&self.model.size) * bytes(f.field)).sum()
+        bytes_of_work::<T>(&self.model.size)
     }
 
     fn keeps(&self, field: Field) -> bool {
@@ -509,6 +516,23 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
         times.iter_mut().for_each(|t| t.1 /= worlds as f64);
         times
     }
+}
+
+/// Bytes that a group keeps between steps.
+fn bytes_of_rows<T: Real>(rows: &RowLayout) -> usize {
+    rows.nreal * size_of::<T>() + rows.nint * size_of::<T::Int>()
+}
+
+/// Bytes of a thread's work arrays.
+fn bytes_of_work<T: Real>(size: &Sizes) -> usize {
+    let none = World::<T>::default();
+    let bytes = |f: Field| match f.info().kind {
+        Kind::F => size_of::<T>(),
+        Kind::I if none.ints(f).is_some() => size_of::<T::Int>(),
+        Kind::I => size_of::<i32>(),
+    };
+    let read = Field::TABLE.iter().filter(|f| !f.is_model() && !UNREAD.contains(&f.field));
+    read.map(|f| f.len(size) * bytes(f.field)).sum()
 }
 
 /// The lanes whose status is not that of a frozen world.

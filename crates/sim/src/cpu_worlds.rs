@@ -2,6 +2,7 @@
 
 use crate::cpu_batch::CpuBatch;
 use crate::history::Record;
+use crate::memory::Need;
 use crate::{Error, Precision};
 use kiloworld_cpu::{Compiled, WithNumber, widths, with_lanes};
 use kiloworld_layout::{Call, Data, Field, Model, Stage};
@@ -49,6 +50,34 @@ pub(crate) trait CpuWorlds: Send + Sync {
     fn profile(&self, calls: &[Call], n: usize, control: Control<'_>) -> Vec<(Stage, f64)>;
 }
 
+/// What worlds of a model take in a number: bytes a world, bytes of work arrays a thread, bytes of a recorded state.
+struct Bytes<'m>(&'m Model<f64>);
+
+impl WithNumber for Bytes<'_> {
+    type Out = [u64; 3];
+    fn with<T: Compiled>(self) -> Self::Out {
+        CpuBatch::<T>::bytes(self.0)
+    }
+}
+
+/// Bytes of `nworld` worlds in the number that suits the processor, each with the last `history` states.
+pub(crate) fn cpu_need(
+    m: &Model<f64>,
+    nworld: usize,
+    precision: Precision,
+    asked: Option<u32>,
+    history: usize,
+) -> Result<Need, Error> {
+    let wanted = width(nworld, precision, asked);
+    let out = with_lanes(precision != Precision::F64, wanted as usize, Bytes(m));
+    let [world, thread, record] = out.ok_or_else(|| no_such_width(precision, wanted))?;
+    let threads = rayon::current_num_threads() as u64;
+    Ok(Need {
+        per_world: world.saturating_add(record.saturating_mul(history as u64)),
+        shared: thread.saturating_mul(threads),
+    })
+}
+
 /// Makes the worlds of a model in a number.
 struct Make<'m>(&'m Model<f64>, usize);
 
@@ -73,12 +102,19 @@ pub(crate) fn cpu_worlds(
     precision: Precision,
     asked: Option<u32>,
 ) -> Result<Box<dyn CpuWorlds>, Error> {
-    let has = lanes(precision);
+    let wanted = width(nworld, precision, asked);
+    with_lanes(precision != Precision::F64, wanted as usize, Make(m, nworld))
+        .ok_or_else(|| no_such_width(precision, wanted))
+}
+
+/// The width that is asked for, or the first that the batch fills on every thread.
+pub(crate) fn width(nworld: usize, precision: Precision, asked: Option<u32>) -> u32 {
     let a_thread = nworld.div_ceil(rayon::current_num_threads());
     // one world is fastest by itself
-    let wanted = asked.or_else(|| has.iter().copied().find(|&n| n as usize <= a_thread)).unwrap_or(1);
-    with_lanes(precision != Precision::F64, wanted as usize, Make(m, nworld)).ok_or_else(|| {
-        let has: Vec<String> = has.iter().map(u32::to_string).collect();
-        Error::Lanes { lanes: wanted, has: has.join(", ") }
-    })
+    asked.or_else(|| lanes(precision).into_iter().find(|&n| n as usize <= a_thread)).unwrap_or(1)
+}
+
+fn no_such_width(precision: Precision, wanted: u32) -> Error {
+    let has: Vec<String> = lanes(precision).iter().map(u32::to_string).collect();
+    Error::Lanes { lanes: wanted, has: has.join(", ") }
 }

@@ -109,6 +109,39 @@ pub enum Error {
         /// where the need comes from
         why: &'static str,
     },
+    /// more than the machine has
+    #[error(
+        "{nworld} worlds need {} of memory ({} each, {} besides), {} are available: {}",
+        crate::memory::bytes(*need), crate::memory::bytes(u128::from(*per_world)), crate::memory::bytes(u128::from(*shared)),
+        crate::memory::bytes(u128::from(*available)),
+        if *most > 0 { format!("at most {most} worlds fit") } else { "not one world fits; lower nconmax, njmax or the history".to_owned() }
+    )]
+    Memory {
+        /// worlds asked for
+        nworld: usize,
+        /// bytes that they need
+        need: u128,
+        /// bytes that there are
+        available: u64,
+        /// bytes a world
+        per_world: u64,
+        /// bytes whatever the number of worlds
+        shared: u64,
+        /// worlds that fit
+        most: u64,
+    },
+    /// a capacity that no array can have
+    #[error(
+        "{name} = {value} is too large: a world has at most {most} constraint rows; leave it out to have it chosen"
+    )]
+    TooManyRows {
+        /// `nconmax` or `njmax`
+        name: &'static str,
+        /// the value given
+        value: usize,
+        /// the most rows that can be numbered
+        most: usize,
+    },
     /// a field that cannot differ from world to world
     #[error("{0} cannot be set per world: it is an integer or decides sizes")]
     NotPerWorld(&'static str),

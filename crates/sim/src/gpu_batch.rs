@@ -1,10 +1,23 @@
 //! A batch on the GPU: f64 arrays in and out of the device's f32 fields.
 
 use crate::history::Record;
+use crate::memory::Need;
 use crate::row::{COUNTERS, two_float_coordinates};
 use crate::{DeviceNumbers, Error};
-use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch, TuningChange};
-use kiloworld_layout::{Buffer, Call, Data, Field, Kind, Model, Stage};
+use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch, GpuError, TuningChange};
+use kiloworld_layout::{Binding, Buffer, Call, Data, Field, Kind, Layout, Model, Stage};
+
+/// Bytes of this machine's memory that worlds on a GPU take: all of them where the device is made of its cores. A real device does
+/// not tell what it has; it refuses.
+pub(crate) fn gpu_need(gpu: &Gpu, m: &Model<f64>, per_world: &[Field], history: usize) -> Result<Need, Error> {
+    if !gpu.info().is_cpu {
+        return Ok(Need::default());
+    }
+    let layout = Layout::new(&m.size, &per_world.iter().copied().collect()).map_err(GpuError::from)?;
+    let record = 4 * (1 + layout.words(Binding::State) + m.size.neq) as u64;
+    let state = record.saturating_mul(history as u64);
+    Ok(Need { per_world: layout.bytes_per_world().saturating_add(state), shared: layout.bytes_shared() })
+}
 
 pub(crate) struct GpuWorlds {
     batch: GpuBatch,

@@ -2,6 +2,7 @@
 
 use crate::Welds;
 use crate::batch::Batch;
+use crate::sizing::Chosen;
 use kiloworld_layout::consts::{cone, integrator, solver};
 use kiloworld_layout::{Field, Opt};
 
@@ -46,6 +47,8 @@ pub struct Routes {
     pub nconmax: usize,
     /// constraint rows that a world can hold
     pub njmax: usize,
+    /// how these two were chosen
+    pub capacities: Chosen,
     /// model fields that differ from world to world
     pub per_world: Vec<&'static str>,
 }
@@ -98,6 +101,7 @@ impl Batch {
             welds: self.welds(),
             nconmax: m.size.nconmax,
             njmax: m.size.njmax,
+            capacities: self.capacities(),
             per_world: self.per_world().iter().map(|f| f.name()).collect(),
         }
     }
@@ -120,6 +124,7 @@ impl core::fmt::Display for Routes {
         }
         writeln!(f, "contacts    {} cone, impratio {}; room for {} a world", self.cone, self.impratio, self.nconmax)?;
         writeln!(f, "rows        room for {} a world", self.njmax)?;
+        writeln!(f, "capacities  {}", self.capacities)?;
         let w = &self.welds;
         let rule = match w.rule {
             Welds::Stiff => "stiff",

@@ -1,11 +1,14 @@
 //! How many contacts and rows a world needs, and what worlds take of memory: the high-water marks of a roll-out on the CPU.
 
 use crate::cpu_batch::CpuBatch;
-use crate::cpu_worlds::{Control, CpuWorlds, cpu_worlds};
+use crate::cpu_batch::UNREAD;
+use crate::cpu_worlds::{Control, CpuWorlds, cpu_need};
 use crate::{Batch, Error, Field, Precision, rng, step};
-use kiloworld_layout::consts::{jnt, status};
-use kiloworld_layout::{Layout, Limits, Model};
+use kiloworld_cpu::World;
+use kiloworld_layout::consts::{geom, jnt, status};
+use kiloworld_layout::{Layout, Limits, Model, SliceMut, Stage};
 use kiloworld_model::{rows_always, rows_per_contact};
+use rayon::prelude::*;
 use std::f64::consts::PI;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -119,10 +122,8 @@ const FIRST: usize = 512;
 /// Bytes of a batch with the capacities of `m`, large enough to fill registers.
 fn memory(m: &Model<f64>, worlds: usize) -> Result<[Memory; 3], Error> {
     let cpu = |place, precision| -> Result<Memory, Error> {
-        let batch = cpu_worlds(m, worlds.max(1), precision, None)?;
-        let threads = rayon::current_num_threads() as u64;
-        let (bytes_per_world, thread) = (batch.bytes_per_world() as u64, batch.bytes_per_thread() as u64);
-        Ok(Memory { place, bytes_per_world, bytes_shared: thread * threads })
+        let need = cpu_need(m, worlds.max(1), precision, None, 0)?;
+        Ok(Memory { place, bytes_per_world: need.per_world, bytes_shared: need.shared })
     };
     let layout = Layout::new(&m.size, &std::collections::BTreeSet::new()).map_err(kiloworld_gpu::GpuError::from)?;
     let (bytes_per_world, bytes_shared) = (layout.bytes_per_world(), layout.bytes_shared());
@@ -248,22 +249,132 @@ fn watch(m: &Model<f64>, mut batch: CpuBatch<f64>, steps: usize, control: Contro
     Marks { seen: HighWater { ncon: ncon.into_inner(), nefc: nefc.into_inner() }, failed: failed.into_inner() }
 }
 
-/// Worlds and steps of the probe that a builder makes where no capacities are given: a mix of the reference pose and the
-/// keyframes.
+/// How a batch came to its capacities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chosen {
+    /// they were given
+    Given,
+    /// room for all that the model can ever need
+    Bound,
+    /// from a roll-out on the CPU
+    Probe {
+        /// worlds rolled out
+        worlds: usize,
+        /// steps that they made, all together
+        steps: usize,
+        /// false: they were stopped before their last step, for the work had come to its bound
+        whole: bool,
+        /// the most that a world had at once
+        seen: HighWater,
+    },
+}
+
+impl core::fmt::Display for Chosen {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Given => write!(f, "as given"),
+            Self::Bound => write!(f, "all that the model can need"),
+            Self::Probe { worlds, steps, whole, seen } => {
+                let cut = if *whole { "" } else { ", cut short" };
+                let HighWater { ncon, nefc } = seen;
+                write!(
+                    f,
+                    "a probe saw {ncon} contacts and {nefc} rows ({worlds} worlds, {steps} steps{cut}); `kiloworld size` looks longer"
+                )
+            }
+        }
+    }
+}
+
+/// Worlds, and steps of each, of the probe that a builder makes where no capacities are given.
 const WORLDS: usize = 16;
 const STEPS: usize = 400;
+/// Operations after which a probe stops, about a second of one core: counted, not timed, so that it sees the same everywhere.
+const WORK: f64 = 2e9;
 
-/// Runs a few worlds with random controls and capacities that cannot be passed (up to `limit` contacts), and returns the
-/// largest counts.
-pub fn probe(m: &Model<f64>, limit: usize) -> HighWater {
+/// What a probe for a builder says.
+pub(crate) struct Probed {
+    pub seen: HighWater,
+    pub chosen: Chosen,
+}
+
+/// What worlds need at their starts: the most of the reference pose and every keyframe. Contacts and rows are counted without
+/// room for any.
+pub(crate) fn starts(m: &Model<f64>) -> HighWater {
     let mut m = m.clone();
-    set_capacities(&mut m, limit, None);
-    let mut batch = CpuBatch::<f64>::new(&m, WORLDS);
-    for w in 0..WORLDS {
-        crate::batch::reset_world(&m, start_key(&m, 2 * w), |f, v| batch.set(f, w, v));
+    set_capacities(&mut m, 0, Some(0));
+    let mut most = HighWater { ncon: 0, nefc: 0 };
+    let mut d = World::<f64>::filled_but(&m.size, 0.0, 0, UNREAD);
+    for key in [None].into_iter().chain((0..m.size.nkey).map(Some)) {
+        start(&m, key, &mut d);
+        let position = [Stage::Kinematics, Stage::ComPos, Stage::Transmission, Stage::Collision, Stage::Constraint];
+        position.into_iter().for_each(|stage| kiloworld_cpu::run(stage.into(), &m, &mut d));
+        most.ncon = most.ncon.max(count(d.ncon_need[0]));
+        most.nefc = most.nefc.max(count(d.nefc_need[0]));
     }
+    most
+}
+
+/// Puts a world at the reference pose or a keyframe.
+fn start(m: &Model<f64>, key: Option<usize>, d: &mut World<f64>) {
+    crate::batch::reset_world(m, key, |field, values| match d.get_mut(field) {
+        Some(SliceMut::F(to)) => to.copy_from_slice(values),
+        Some(SliceMut::I(to)) => to.iter_mut().zip(values).for_each(|(to, &x)| *to = x as i32),
+        None => {}
+    });
+}
+
+/// Rolls worlds out under random controls, with room for `room` contacts; the starts count too. No two are alike: without controls
+/// there is one from each start.
+pub(crate) fn probe(m: &Model<f64>, room: usize, starts: HighWater) -> Probed {
+    let mut m = m.clone();
+    set_capacities(&mut m, room, None);
+    let keys = m.size.nkey + 1;
+    let worlds = if m.size.nu > 0 { WORLDS } else { keys.min(WORLDS) };
     let control = wander(&m, 0);
-    watch(&m, batch, STEPS, &control).seen
+    let calls = step::step(&m.opt);
+    let one = |w: usize| -> (HighWater, usize, bool) {
+        let mut d = World::<f64>::filled_but(&m.size, 0.0, 0, UNREAD);
+        start(&m, (w % keys).checked_sub(1), &mut d);
+        let mut left = WORK / worlds as f64;
+        let mut k = 0;
+        while k < STEPS && left > 0.0 && d.status[0] & status::FROZEN == 0 {
+            control(w, k, &mut d.ctrl);
+            calls.iter().for_each(|&call| kiloworld_cpu::run(call, &m, &mut d));
+            left -= work(&m, &d) * calls.iter().filter(|c| c.stage == Stage::Solver).count() as f64;
+            k += 1;
+        }
+        let whole = k == STEPS || d.status[0] & status::FROZEN != 0;
+        (HighWater { ncon: count(d.ncon_need[0]), nefc: count(d.nefc_need[0]) }, k, whole)
+    };
+    let ran: Vec<_> = (0..worlds).into_par_iter().map(one).collect();
+    let most = |of: fn(&HighWater) -> usize| ran.iter().map(|r| of(&r.0)).chain([of(&starts)]).max().unwrap_or(0);
+    let seen = HighWater { ncon: most(|h| h.ncon), nefc: most(|h| h.nefc) };
+    let (steps, whole) = (ran.iter().map(|r| r.1).sum(), ran.iter().all(|r| r.2));
+    Probed { seen, chosen: Chosen::Probe { worlds, steps, whole, seen } }
+}
+
+/// About how many operations a step was: pairs, rows, and the factor of a Hessian that is as dense as rows to a dof make it.
+fn work(m: &Model<f64>, d: &World<f64>) -> f64 {
+    let [nv, nefc, wide] = [m.size.nv, count(d.nefc[0]), m.size.njrow].map(|n| n as f64);
+    let band = nv.min(wide * (1.0 + nefc / nv.max(1.0)));
+    let newton = nefc * wide * wide + nv * band * band;
+    30.0 * m.size.ncoll as f64 + 200.0 * nv + newton * (1.0 + f64::from(d.solver_niter[0]))
+}
+
+/// Contacts that a body which lies in a heap has a share of, by the look of its geoms: a ball is held by six others, a capsule and
+/// a box by a few at each end or edge.
+pub(crate) fn heaped(m: &Model<f64>) -> usize {
+    let moves = |g: &usize| m.body_weldid[m.geom_bodyid[*g] as usize] != 0;
+    let mut collides = vec![false; m.size.ngeom];
+    m.coll_geom1.iter().chain(&m.coll_geom2).for_each(|&g| collides[g as usize] = true);
+    let share = |g: usize| match m.geom_type[g] {
+        geom::SPHERE => 3,
+        geom::CAPSULE => 6,
+        _ => 16,
+    };
+    (0..m.size.ngeom).filter(|g| moves(g) && collides[*g]).map(share).sum()
 }
 
 fn count(n: i32) -> usize {

@@ -298,6 +298,7 @@ fn derived(m: &Model<f64>) -> Result<(), String> {
     for name in [SizeName::nvpad, SizeName::nlevel, SizeName::nlevel1, SizeName::ndoflevel, SizeName::ndoflevel1] {
         size(m, name, expected.size.get(name))?;
     }
+    size(m, SizeName::njrow, kiloworld_model::derived::row_nonzeros(m))?;
     let dual = m.opt.solver == solver::PGS || m.opt.noslip_iterations > 0;
     size(m, SizeName::njdual, if dual { m.size.njmax } else { 0 })
 }
