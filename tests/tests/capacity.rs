@@ -50,7 +50,7 @@ fn advice_works_at_the_first_try() {
             let first = failed.first().unwrap_or_else(|| panic!("{path} {place}: {few} contacts are enough"));
             assert!(first.ncon_need > few, "{path} {place}: {first:?}");
             let mut again = start(first.ncon_need, Some(first.nefc_need));
-            again.step(first.step as usize + 1).expect("steps");
+            again.step(first.step + 1).expect("steps");
             let failed = again.failures().expect("the log");
             assert!(failed.is_empty(), "{path} {place}: given {} and {}, {failed:?}", first.ncon_need, first.nefc_need);
         }
