@@ -99,7 +99,7 @@ fn capsule_box_points<T: Scalar>(c: Vec3<T>, a: Vec3<T>, s: Vec3<T>) -> (T, T) {
     let mut best = T::r(1e30);
     let mut t1 = zero;
     let mut face = 3;
-    let mut edge = 3;
+    let mut edge = 0;
     let mut side: Vec3<T> = Vec3::zeros();
     let mut q1 = zero;
     let mut line_q = zero;
