@@ -1,8 +1,9 @@
 //! Dumps that somebody forged: each is refused with a reason or replayed, and none breaks the program or takes its time.
 
+use kiloworld_gpu::TuningChange;
 use kiloworld_laws::Law;
 use kiloworld_layout::{Field, Sizes, SliceMut};
-use kiloworld_sim::{Backend, Batch, Dump, npz};
+use kiloworld_sim::{Backend, Batch, Dump, Precision, npz};
 use kiloworld_tests::corpus::{corpus, corpus_models, root};
 use kiloworld_tests::forge::{REALS, VARIANTS, base, forge, fuzz, integers, replayed, run, start};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -162,6 +163,66 @@ fn several_numbers_may_lie_at_once() {
     }
     assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
     assert!(seen.refused > 200 && seen.replayed > 200, "{} refused, {} replayed", seen.refused, seen.replayed);
+}
+
+/// Geoms of any size and place, none of them too far to be looked at: narrow phases find what they find.
+#[test]
+fn geoms_may_be_of_any_size() {
+    let mut seen = Seen::default();
+    let sound = base(0);
+    for g in 0..sound.model.size.ngeom {
+        for x in REALS.into_iter().chain([1e15, 1e20, 1e160]) {
+            for axis in 0..4 {
+                let mut dump = sound.clone();
+                dump.model.geom_rbound.fill(1e308);
+                let size = &mut dump.model.geom_size[3 * g..3 * g + 3];
+                if axis == 3 {
+                    size.fill(x)
+                } else {
+                    size[axis] = x
+                }
+                seen.look(&format!("geom_size[{g}], axis {axis}: {x}"), &dump);
+                dump.model.geom_pos[3 * g + axis % 3] = x;
+                seen.look(&format!("geom_pos[{g}], axis {axis}: {x}"), &dump);
+            }
+        }
+    }
+    assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
+    assert!(seen.replayed > 300, "{} refused, {} replayed", seen.refused, seen.replayed);
+}
+
+/// A polynomial between tendons whose slope is beyond f32: its row has no more entries than there is room for, and the worlds beside
+/// it are as without it.
+#[test]
+fn a_slope_that_is_not_finite_hurts_no_neighbour() {
+    let body =
+        |k: usize| format!("<body pos=\"{k} 0 0\"><joint name=\"j{k}\" type=\"slide\"/><geom size=\".1\"/></body>");
+    let bodies: String = (0..8).map(body).collect();
+    let model = kiloworld_model::Model::from_str(&format!(
+        "<mujoco><option gravity=\"0 0 1\"/><worldbody>{bodies}</worldbody><tendon><fixed name=\"a\"><joint joint=\"j0\" coef=\"1\"/></fixed>\
+         <fixed name=\"b\"><joint joint=\"j1\" coef=\"1\"/></fixed></tendon>\
+         <equality><tendon tendon1=\"a\" tendon2=\"b\" polycoef=\"0 1 0 0 1e10\"/></equality></mujoco>"
+    ))
+    .unwrap_or_else(|e| panic!("{e}"));
+    for precision in [Precision::F32, Precision::F64] {
+        for lanes in kiloworld_sim::lanes(precision) {
+            let build = || {
+                let b =
+                    Batch::builder(&model).nworld(17).backend(Backend::Cpu).precision(precision).nconmax(0).njmax(1);
+                b.tuning(TuningChange { lanes: Some(lanes), ..TuningChange::default() }).build().expect("a batch")
+            };
+            let (mut calm, mut wild) = (build(), build());
+            let mut qpos = vec![0.0; 8];
+            qpos[1] = 1e10;
+            wild.set_rows(Field::qpos, &[5], &qpos).expect("set");
+            for b in [&mut calm, &mut wild] {
+                b.step(3).expect("steps");
+            }
+            let (a, b) = (calm.get(Field::qpos).expect("qpos"), wild.get(Field::qpos).expect("qpos"));
+            assert!((0..8 * 17).all(|i| i / 8 == 5 || a[i] == b[i]), "{precision:?}, {lanes}: a neighbour differs");
+            assert!(a[2] != 0.0 && b.iter().all(|x| x.is_finite()), "it moves");
+        }
+    }
 }
 
 /// Start states: every field, of every length, with every kind of number.

@@ -195,8 +195,11 @@ fn tendon_equality_row<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, r: usi
     }
     zero_rows(m, d, r, 1, 0);
     for i in 0..nv {
-        let v = d.ten_J[t1 * nv + i] - slope * d.ten_J[t2 * nv + i];
-        if (on & !v.same(T::zero())).any() {
+        let (j1, j2) = (d.ten_J[t1 * nv + i], d.ten_J[t2 * nv + i]);
+        let v = j1 - slope * j2;
+        // a slope that is not finite makes something of zeros too: a row has room for the dofs of its tendons
+        let still = j1.same(T::zero()) & j2.same(T::zero());
+        if (on & !still & !v.same(T::zero())).any() {
             push_nonzero(m, d, on, r, i, v);
         }
     }
