@@ -177,9 +177,9 @@ fn geoms_may_be_of_any_size() {
                 dump.model.geom_rbound.fill(1e308);
                 let size = &mut dump.model.geom_size[3 * g..3 * g + 3];
                 if axis == 3 {
-                    size.fill(x)
+                    size.fill(x);
                 } else {
-                    size[axis] = x
+                    size[axis] = x;
                 }
                 seen.look(&format!("geom_size[{g}], axis {axis}: {x}"), &dump);
                 dump.model.geom_pos[3 * g + axis % 3] = x;
