@@ -1,5 +1,6 @@
 //! The devices of a test process.
 
+use crate::left_out::left_out;
 use kiloworld_gpu::{Gpu, GpuOptions};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +16,6 @@ const DEVICES: usize = 2;
 ///
 /// # Panics
 /// Where [`REQUIRE_VARIABLE`] is 1 and there is no adapter.
-#[expect(clippy::print_stderr, reason = "a skip must be seen")]
 pub fn gpu() -> Option<Gpu> {
     static GPU: [OnceLock<Option<Gpu>>; DEVICES] = [const { OnceLock::new() }; DEVICES];
     static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -26,14 +26,13 @@ pub fn gpu() -> Option<Gpu> {
             _ => 0,
         };
     }
-    GPU[MINE.with(|&mine| mine)]
-        .get_or_init(|| match Gpu::new(&GpuOptions::default()) {
-            Ok(gpu) => Some(gpu),
-            Err(e) if std::env::var(REQUIRE_VARIABLE).is_ok_and(|v| v == "1") => panic!("{REQUIRE_VARIABLE}=1: {e}"),
-            Err(e) => {
-                eprintln!("SKIPPED: every test on a GPU: {e} (set {REQUIRE_VARIABLE}=1 to make this a failure)");
-                None
-            }
-        })
-        .clone()
+    let gpu = GPU[MINE.with(|&mine| mine)].get_or_init(|| match Gpu::new(&GpuOptions::default()) {
+        Ok(gpu) => Some(gpu),
+        Err(e) if std::env::var(REQUIRE_VARIABLE).is_ok_and(|v| v == "1") => panic!("{REQUIRE_VARIABLE}=1: {e}"),
+        Err(_) => None,
+    });
+    if gpu.is_none() {
+        left_out("there is no GPU adapter: `kiloworld doctor` says what was looked for");
+    }
+    gpu.clone()
 }

@@ -8,6 +8,7 @@ pub mod corpus;
 pub mod forge;
 pub mod fuzz;
 pub mod golden;
+pub mod left_out;
 pub mod models;
 pub mod poison;
 pub mod stage;

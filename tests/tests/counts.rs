@@ -132,9 +132,10 @@ fn fused_kernels_and_newton_steps_change_no_bit() {
 fn without_equalities_their_kernel_is_left_out_and_not_missed() {
     let has = |list: &[Kernel]| list.iter().any(|k| k.file == "constraint_equality");
     assert!(has(&kernels(Stage::Constraint, &models::named("mix"), Tuning::default())), "mix has equalities");
-    let m = models::named("ant");
-    assert!(m.size.neq == 0 && !has(&kernels(Stage::Constraint, &m, Tuning::default())), "ant has none");
-    let Some((m, mut batch)) = rig("ant", tuning(1)) else { return };
+    let name = "smooth_rk4";
+    let m = models::named(name);
+    assert!(m.size.neq == 0 && !has(&kernels(Stage::Constraint, &m, Tuning::default())), "{name} has none");
+    let Some((m, mut batch)) = rig(name, tuning(1)) else { return };
     batch.submit(&step(&m.opt), 1).expect("runs");
     batch.run_stage(Stage::Constraint.into()).expect("runs");
     let before = batch.read_worlds().expect("read");

@@ -58,8 +58,10 @@ fn fields_of_our_models_are_mujocos() {
 fn fields_of_corpus_models_are_mujocos() {
     let Some(dir) = corpus() else { return };
     for name in ["humanoid", "ant", "half_cheetah", "cartpole"] {
-        let Some(golden) = corpus_golden(name) else { return };
-        let model = Model::from_path(dir.join(name).join(format!("{name}.xml"))).unwrap_or_else(|e| panic!("{e}"));
+        let xml = dir.join(name).join(format!("{name}.xml"));
+        // a model that is missing is said by the corpus
+        let (true, Some(golden)) = (xml.is_file(), corpus_golden(name)) else { continue };
+        let model = Model::from_path(xml).unwrap_or_else(|e| panic!("{e}"));
         agree(name, &model, &Golden::read(&golden));
         model.check_supported().unwrap_or_else(|e| panic!("{name}: {e}"));
     }
@@ -120,7 +122,7 @@ fn a_planted_fault_in_any_field_is_found() {
 #[test]
 fn static_pairs_hold_every_contact_in_order() {
     for name in ["humanoid", "ant", "half_cheetah"] {
-        let Some(path) = corpus_golden(name) else { return };
+        let Some(path) = corpus_golden(name) else { continue };
         let golden = Golden::read(&path);
         let m = golden.model();
         for k in 0..golden.nstate() {

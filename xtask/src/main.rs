@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask test [ARGS]     fetch what the tests need (a Vulkan device, goldens of the corpus), then run all tests;
-                            ARGS go to `cargo test`
+cargo xtask test [--then-corpus DIR] [ARGS]
+                            fetch what the tests need (a Vulkan device, MuJoCo, other people's models), then run all tests and
+                            list what they left out; those run again with the models in DIR; ARGS go to `cargo test`
 cargo xtask tidy            check what the compiler does not: purpose lines, crate arrows, file sizes, links, lists
 cargo xtask endurance [N]   N world-steps (1,000,000) on each of CPU f64 and f32, over all models, among worlds that are poisoned,
                             overflow and are reset; a fifth of it on the GPU

@@ -65,9 +65,23 @@ pub(crate) fn python() -> Result<PathBuf> {
     Ok(bin)
 }
 
-/// The folder of other people's models that some tests read.
+/// The folder of other people's models that some tests read, where there is one: `KILOWORLD_CORPUS`, one beside the repository, or
+/// what was fetched before.
 pub(crate) fn corpus() -> Option<PathBuf> {
-    let dir =
-        std::env::var_os("KILOWORLD_CORPUS").map_or_else(|| crate::root().join("../shared/corpus"), PathBuf::from);
-    dir.join("index.json").exists().then_some(dir)
+    let places = match std::env::var_os("KILOWORLD_CORPUS") {
+        Some(given) => vec![PathBuf::from(given)],
+        None => vec![crate::root().join("../shared/corpus"), crate::root().join(FETCHED)],
+    };
+    places.into_iter().find(|dir| dir.join("index.json").exists())
+}
+
+/// Where fetched models are.
+const FETCHED: &str = "target/corpus";
+
+/// Fetches other people's models from the packages that publish them.
+pub(crate) fn fetch_corpus() -> Result<PathBuf> {
+    let dir = crate::root().join(FETCHED);
+    println!("xtask: fetching other people's models from PyPI into {FETCHED} (150 MB)");
+    run(Command::new(python()?).arg(crate::root().join("tests/golden/fetch_corpus.py")).arg(&dir))?;
+    Ok(dir)
 }

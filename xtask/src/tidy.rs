@@ -22,9 +22,32 @@ const MAX_LINES: [(&str, usize); 2] = [("rs", 800), ("wgsl", 400)];
 /// Files that may be longer, with the reason.
 const LONGER: &[(&str, &str)] = &[];
 
+/// What may stand at the root.
+const ROOT: &[&str] = &[
+    ".cargo",
+    ".ci",
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "STYLE.md",
+    "benches",
+    "crates",
+    "models",
+    "rustfmt.toml",
+    "shaders",
+    "tests",
+    "xtask",
+];
+
 pub(crate) fn run() -> Result<()> {
     let mut faults = Vec::new();
     let files = files()?;
+    root(&files, &mut faults);
     for file in &files {
         purpose_and_size(file, &mut faults)?;
     }
@@ -51,6 +74,18 @@ fn files() -> Result<Vec<PathBuf>> {
         .context("tidy asks git for the files")?;
     let listed = String::from_utf8(out.stdout)?;
     Ok(listed.lines().map(PathBuf::from).filter(|p| crate::root().join(p).exists()).collect())
+}
+
+/// Nothing stands at the root that is not in its list.
+fn root(files: &[PathBuf], faults: &mut Vec<String>) {
+    let tops: BTreeSet<_> = files.iter().filter_map(|f| f.components().next()?.as_os_str().to_str()).collect();
+    for top in tops {
+        if !ROOT.contains(&top) {
+            faults.push(format!(
+                "{top}: not in the list of what stands at the root; move it, or list it in xtask/src/tidy.rs"
+            ));
+        }
+    }
 }
 
 fn purpose_and_size(file: &Path, faults: &mut Vec<String>) -> Result<()> {

@@ -369,17 +369,10 @@ fn trace_ramps_a_target() {
 
 /// Other people's models, where they can be had: each can be looked at, by a person and by a program.
 #[test]
-#[expect(clippy::print_stderr, reason = "a skip must be seen")]
 fn every_model_of_the_corpus_can_be_inspected() {
-    let dir = std::env::var_os("KILOWORLD_CORPUS").map_or_else(|| root().join("../shared/corpus"), PathBuf::from);
-    let Ok(index) = std::fs::read(dir.join("index.json")) else {
-        assert!(std::env::var_os("CI").is_none_or(|v| v.is_empty() || v == "false"), "no corpus: set KILOWORLD_CORPUS");
-        eprintln!("SKIPPED: no corpus in {}", dir.display());
-        return;
-    };
-    let index: Value = serde_json::from_slice(&index).expect("names and files");
-    for (name, main) in index.as_object().expect("names and files") {
-        let path = dir.join(name).join(main.as_str().expect("a file")).display().to_string();
+    let Some(dir) = kiloworld_tests::corpus::corpus() else { return };
+    for (name, path) in kiloworld_tests::corpus::corpus_models(&dir) {
+        let path = path.display().to_string();
         let out = kiloworld(&["inspect", &path, "--json"]);
         let v = json(&out);
         assert_eq!(out.status.code(), Some(0), "{name}: {v}");

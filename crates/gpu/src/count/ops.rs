@@ -174,11 +174,16 @@ pub(super) fn math(fun: MathFunction, kind: ScalarKind, shape: Shape, args: &[&[
     let words = |f: &dyn Fn(usize) -> u32| Ok(((0..n).map(f).collect::<Words>(), 0));
     let x = |a: usize, k: usize| float(of(a, k));
     match (fun, kind) {
+        // of 0 it is 0, of no number too
+        (F::Sign, ScalarKind::Float) => {
+            floats(&|k| f32::from(u8::from(x(0, k) > 0.0)) - f32::from(u8::from(x(0, k) < 0.0)), 0)
+        }
         (F::Abs, ScalarKind::Float) => floats(&|k| x(0, k).abs(), 0),
         (F::Min, ScalarKind::Float) => floats(&|k| x(0, k).min(x(1, k)), 0),
         (F::Max, ScalarKind::Float) => floats(&|k| x(0, k).max(x(1, k)), 0),
         (F::Clamp, ScalarKind::Float) => floats(&|k| x(0, k).max(x(1, k)).min(x(2, k)), 0),
         (F::Round, _) => floats(&|k| x(0, k).round_ties_even(), 0),
+        (F::Floor, _) => floats(&|k| x(0, k).floor(), 1),
         (F::Sqrt, _) => floats(&|k| x(0, k).sqrt(), 1),
         (F::InverseSqrt, _) => floats(&|k| 1.0 / x(0, k).sqrt(), 1),
         (F::Exp, _) => floats(&|k| x(0, k).exp(), 1),
@@ -197,6 +202,10 @@ pub(super) fn math(fun: MathFunction, kind: ScalarKind, shape: Shape, args: &[&[
         (F::Dot, ScalarKind::Float) => {
             let sum = (0..n).map(|k| x(0, k) * x(1, k)).reduce(|a, b| a + b).unwrap_or(0.0);
             Ok((vec![sum.to_bits()], 2 * n as u64 - 1))
+        }
+        (F::Length, ScalarKind::Float) => {
+            let sum = (0..n).map(|k| x(0, k) * x(0, k)).reduce(|a, b| a + b).unwrap_or(0.0);
+            Ok((vec![sum.sqrt().to_bits()], 2 * n as u64))
         }
         (F::Cross, _) => {
             let at = |i: usize, j: usize| x(0, i) * x(1, j) - x(0, j) * x(1, i);
