@@ -2,7 +2,7 @@
 
 use crate::args::Bench;
 use crate::arrays;
-use crate::common::{Outcome, builder, load, random_control, set_state, thousands};
+use crate::common::{Outcome, builder, load, random_control, set_state, thousands, world_steps};
 use crate::sweep::sweep;
 use anyhow::Result;
 use kiloworld_sim::{Batch, Field};
@@ -51,13 +51,21 @@ pub(crate) fn restore(batch: &mut Batch, saved: &Saved) -> Result<()> {
     saved.iter().try_for_each(|(field, values)| Ok(batch.set(*field, values)?))
 }
 
-/// World-steps a second of each repeat, the slowest first.
+/// Repeats of the same steps.
+pub(crate) struct Measured {
+    /// world-steps a second of each, the slowest first; those of worlds that are frozen do not count
+    pub(crate) rates: Vec<f64>,
+    /// world-steps of all
+    pub(crate) world_steps: f64,
+}
+
+/// Steps the worlds from the same state again and again.
 pub(crate) fn measure(
     batch: &mut Batch,
     saved: &Saved,
     args: &Bench,
     control: &(dyn Fn(usize, usize, &mut [f64]) + Sync),
-) -> Result<Vec<f64>> {
+) -> Result<Measured> {
     // drawn beforehand: what is timed is the simulator, as where a policy gives the controls
     let (worlds, nu) = (batch.nworld(), batch.model().size.nu);
     let mut drawn = vec![0.0; args.steps * worlds * nu];
@@ -66,15 +74,21 @@ pub(crate) fn measure(
     }
     let given = |w: usize, k: usize, ctrl: &mut [f64]| ctrl.copy_from_slice(&drawn[(k * worlds + w) * nu..][..nu]);
     let mut rates = Vec::new();
+    let start = world_steps(batch)?;
+    let mut made = start;
     for _ in 0..args.repeats.max(1) {
         restore(batch, saved)?;
         let clock = Instant::now();
         batch.step_with(args.steps, &given)?;
-        let report = batch.report()?;
-        rates.push((report.nworld * args.steps) as f64 / clock.elapsed().as_secs_f64());
+        // the device has finished when it can be read
+        batch.report()?;
+        let seconds = clock.elapsed().as_secs_f64();
+        let now = world_steps(batch)?;
+        rates.push((now - made) / seconds);
+        made = now;
     }
     rates.sort_by(f64::total_cmp);
-    Ok(rates)
+    Ok(Measured { rates, world_steps: made - start })
 }
 
 /// One measurement; false where worlds failed, so that the number does not count.
@@ -96,7 +110,7 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
     }
     let saved = save(&mut batch)?;
     let later = |w: usize, k: usize, ctrl: &mut [f64]| control(w, k + 1 + args.warmup, ctrl);
-    let rates = measure(&mut batch, &saved, args, &later)?;
+    let Measured { rates, .. } = measure(&mut batch, &saved, args, &later)?;
     let report = batch.report()?;
     let (bytes, shared) = batch.memory();
     let stages = if args.stages { batch.profile(20, &control)? } else { Vec::new() };
@@ -120,12 +134,13 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
     } else {
         println!("{} × {} on {}", path.display(), thousands(worlds), batch.backend_name());
         println!(
-            "  world-steps/s: median {}, min {}, max {} ({} × {} steps); cold start {cold:.2} s; {} bytes a world",
+            "  world-steps/s: median {}, min {}, max {} ({} × {} steps{}); cold start {cold:.2} s; {} bytes a world",
             thousands(median as usize),
             thousands(min as usize),
             thousands(max as usize),
             rates.len(),
             args.steps,
+            if report.all_ok() { "" } else { ", frozen worlds not counted" },
             thousands(bytes)
         );
         println!(
@@ -151,7 +166,7 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
                     "  predicted from bandwidth and peak: {:.3} ms a step, {} world-steps/s; measured {:.3} ms a step",
                     1e3 * predicted,
                     thousands((worlds as f64 / predicted) as usize),
-                    1e3 * worlds as f64 / median
+                    1e3 * report.ok as f64 / median
                 );
             }
         }

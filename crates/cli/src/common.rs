@@ -6,6 +6,7 @@ use crate::out::names;
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kiloworld_gpu::TuningChange;
+use kiloworld_layout::consts::status;
 use kiloworld_model::{Kind, Model};
 use kiloworld_sim::{Backend, Batch, BatchBuilder, Field, Precision, rng};
 use std::collections::BTreeMap;
@@ -116,6 +117,17 @@ pub(crate) fn step(
         CtrlArg::Zero => batch.step(n),
         CtrlArg::Random => batch.step_with(n, &|w, k, ctrl| random(w, at + k, ctrl)),
     }
+}
+
+/// Steps that the worlds have finished since the batch was reset, all together: a frozen world makes none, and those of a world that
+/// failed and was put back count. What the log of failures has forgotten is not counted.
+pub(crate) fn world_steps(batch: &mut Batch) -> Result<f64> {
+    let now: f64 = batch.get(Field::nstep)?.iter().sum();
+    let frozen = |s: i32| s & status::FROZEN != 0;
+    let mut status = batch.status()?;
+    // the newest entry of a world that is still frozen is in its own count
+    let put_back = batch.failures()?.into_iter().rev().filter(|f| !frozen(std::mem::take(&mut status[f.world])));
+    Ok(now + put_back.map(|f| f.step as f64).sum::<f64>())
 }
 
 /// Takes steps `done` to `steps` in pieces, with a progress bar: `step(at, n)`.

@@ -1,7 +1,7 @@
 //! `kiloworld bench --sweep`: how work is best spread on a device.
 
 use crate::args::{BackendArg, Bench, Where};
-use crate::bench::{measure, restore, save};
+use crate::bench::{Measured, measure, restore, save};
 use crate::common::{builder, load, random_control, thousands};
 use anyhow::{Result, bail};
 use serde_json::json;
@@ -44,10 +44,10 @@ pub(crate) fn sweep(args: &Bench, path: &Path, worlds: usize, json: bool) -> Res
         let cold = start.elapsed().as_secs_f64();
         let later = |w: usize, k: usize, ctrl: &mut [f64]| control(w, k + 1 + args.warmup, ctrl);
         let used = cpu_seconds();
-        let rates = measure(&mut batch, &saved, args, &later)?;
+        let Measured { rates, world_steps } = measure(&mut batch, &saved, args, &later)?;
         let median = rates[rates.len() / 2];
         let used = used.zip(cpu_seconds()).map(|(before, after)| after - before).filter(|s| software && *s > 0.0);
-        let a_cpu_second = used.map(|s| (worlds * args.steps * rates.len()) as f64 / s);
+        let a_cpu_second = used.map(|s| world_steps / s);
         let Some(n) = batch.device_numbers(0)? else { bail!("a sweep is of a GPU") };
         if json {
             println!(

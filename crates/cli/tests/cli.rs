@@ -276,9 +276,68 @@ fn worlds_that_fail_are_dumped_and_replayed() {
     // put back: all move at the end
     let v = json(&rollout(&["--on-failure", "reset", "--json"]));
     assert!(v["failures"].as_u64().expect("a number") >= 3 && v["report"]["ok"] == 3, "{v}");
+    assert_eq!(rollout(&["--on-failure", "reset"]).status.code(), Some(3), "they failed nevertheless");
     let out = rollout(&["--on-failure", "error"]);
     assert_eq!(out.status.code(), Some(1));
     assert!(text(&out.stderr).contains("3 worlds failed: world 0 at"), "{}", text(&out.stderr));
+}
+
+/// What a frozen world does not do is no speed, and every command ends with the same code.
+#[test]
+fn frozen_worlds_make_no_steps() {
+    let run = |command: &str, more: &[&str]| {
+        let mut args = vec![command, "models/box_stack.xml", "--worlds", "4", "--steps", "20", "--backend", "cpu"];
+        args.extend(more);
+        kiloworld(&args)
+    };
+    let none = ["--nconmax", "0", "--json"];
+    for command in ["rollout", "bench", "health"] {
+        let out = run(command, &none);
+        let v = json(&out);
+        assert_eq!(out.status.code(), Some(3), "{command}: {v}");
+        match command {
+            "rollout" => assert!(v["world_steps"] == 0.0 && v["world_steps_per_s"] == 0.0, "{v}"),
+            "bench" => assert_eq!(v["world_steps_per_s"]["max"], 0.0, "{v}"),
+            _ => assert_eq!(v["health"]["failed"], 4, "{v}"),
+        }
+    }
+    assert_eq!(run("rollout", &["--nconmax", "0", "--on-failure", "reset"]).status.code(), Some(3));
+    let said = text(&run("rollout", &["--nconmax", "0"]).stdout);
+    assert!(said.contains("0 world-steps/s") && said.contains("4 of 4 worlds froze"), "{said}");
+    let fine = run("rollout", &["--json"]);
+    assert_eq!((fine.status.code(), &json(&fine)["world_steps"]), (Some(0), &80.0.into()));
+    assert!(!text(&run("rollout", &[]).stdout).contains("froze"));
+    // worlds that are put back again and again finish fewer steps than they were asked for
+    let v = json(&run("rollout", &["--nconmax", "4", "--on-failure", "reset", "--json"]));
+    let made = v["world_steps"].as_f64().expect("a count");
+    assert!((0.0..80.0).contains(&made), "{v}");
+}
+
+/// A trace has rows of worlds in their order, whatever thread is first.
+#[test]
+fn rows_of_a_trace_are_in_order() {
+    let heights: Vec<String> = (0..40).map(|w| format!("[0, 0, {}, 1, 0, 0, 0]", 1.0 + 0.01 * f64::from(w))).collect();
+    let state = file("order.json", format!("{{\"qpos\": [{}]}}", heights.join(", ")).as_bytes());
+    let xml = r#"<mujoco><worldbody><geom type="plane" size="5 5 1"/><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>"#;
+    let model = file("order.xml", xml.as_bytes());
+    for turn in 0..10 {
+        let out = kiloworld(&["trace", &model, "--state", &state, "--steps", "2", "--backend", "cpu"]);
+        let lines: Vec<Value> =
+            text(&out.stdout).lines().map(|l| serde_json::from_str(l).expect("JSON lines")).collect();
+        let worlds: Vec<u64> = lines.iter().map(|l| l["world"].as_u64().expect("a world")).collect();
+        assert_eq!(worlds, (0..40).chain(0..40).collect::<Vec<_>>(), "turn {turn}");
+    }
+    let first = file("order.npz", b"");
+    std::fs::remove_file(&first).expect("it was there");
+    let trace = || {
+        kiloworld(&["trace", &model, "--state", &state, "--steps", "2", "--backend", "cpu", "--out", &first, "--force"])
+    };
+    assert_eq!(trace().status.code(), Some(0));
+    let bytes = std::fs::read(&first).expect("an npz");
+    for turn in 0..10 {
+        assert_eq!(trace().status.code(), Some(0));
+        assert_eq!(std::fs::read(&first).expect("an npz"), bytes, "turn {turn}");
+    }
 }
 
 #[test]

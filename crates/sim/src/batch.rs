@@ -8,9 +8,9 @@ use crate::row::COUNTERS;
 use crate::sizing::Chosen;
 use crate::welds::StiffRows;
 use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
+use kiloworld_layout::consts::status;
 use kiloworld_layout::{Buffer, Call, Data, Field, Model, Stage};
 use kiloworld_model::Names;
-use std::sync::Mutex;
 
 pub(crate) enum Inner {
     Cpu(Box<dyn CpuWorlds>),
@@ -200,7 +200,8 @@ impl Batch {
         self.settle()
     }
 
-    /// Runs `n` steps, `control(world, step, ctrl)` filling in a world's controls before each of them.
+    /// Runs `n` steps, `control(world, step, ctrl)` setting a world's controls before each of them: `ctrl` holds the present ones,
+    /// and what is left alone stays. Worlds that are frozen when the call begins are not asked about.
     pub fn step_with(&mut self, n: usize, control: Control<'_>) -> Result<(), Error> {
         self.advance(n, Some(control))?;
         self.settle()
@@ -212,12 +213,19 @@ impl Batch {
             (Inner::Cpu(c), control) => c.step(&self.step, n, control),
             (Inner::Gpu(g), None) => g.step(&self.step, n)?,
             (Inner::Gpu(g), Some(control)) => {
+                let all: Vec<usize> = (0..nworld).collect();
+                let now = g.forward(&self.forward, &all, &[Field::ctrl, Field::status])?;
+                let mut ctrl = now[0].clone();
+                #[allow(clippy::cast_possible_truncation, reason = "bits of an i32")]
+                let moves = |w: &usize| now[1][*w] as i32 & status::FROZEN == 0;
                 for k in 0..n {
-                    let mut ctrl = vec![0.0; nworld * nu];
-                    for w in 0..nworld {
+                    for w in all.iter().copied().filter(moves) {
                         control(w, k, &mut ctrl[w * nu..(w + 1) * nu]);
                     }
                     g.set(Field::ctrl, &ctrl)?;
+                    // the next step is shown what the device holds
+                    #[allow(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
+                    ctrl.iter_mut().for_each(|x| *x = f64::from(*x as f32));
                     g.step(&self.step, 1)?;
                 }
             }
@@ -226,29 +234,24 @@ impl Batch {
     }
 
     /// Runs `n` steps and shows every world to `each` after each of its steps, as f64, with everything that the step
-    /// computed; one world after the other.
+    /// computed: `each(world, step, data)`, one world after the other, in their order.
     pub fn trace(
         &mut self,
         n: usize,
         control: Option<Control<'_>>,
-        each: &mut (dyn FnMut(usize, usize, &Data<f64>) + Send),
+        each: &mut dyn FnMut(usize, usize, &Data<f64>),
     ) -> Result<(), Error> {
-        let each = Mutex::new(each);
-        let show = |w: usize, k: usize, d: &Data<f64>| {
-            if let Ok(mut each) = each.lock() {
-                each(w, k, d);
-            }
-        };
         for k in 0..n {
             let nudge = control.map(|c| move |w: usize, _: usize, ctrl: &mut [f64]| c(w, k, ctrl));
             let control: Option<Control<'_>> = nudge.as_ref().map(|f| f as Control<'_>);
-            match (&mut self.inner, control) {
-                (Inner::Cpu(c), _) => c.trace(&self.step, 1, control, &|w, _, d| show(w, k, d)),
-                (Inner::Gpu(_), control) => self.advance(1, control)?,
+            if let Inner::Cpu(c) = &mut self.inner {
+                c.trace(&self.step, control, &mut |w, d| each(w, k, d));
+                continue;
             }
+            self.advance(1, control)?;
             if let Inner::Gpu(g) = &self.inner {
                 for w in 0..self.nworld {
-                    show(w, k, &g.world(w)?);
+                    each(w, k, &g.world(w)?);
                 }
             }
         }

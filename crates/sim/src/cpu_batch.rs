@@ -10,6 +10,8 @@ use crate::row::{RowLayout, two_float_coordinates};
 use kiloworld_cpu::{Compiled, Ints, Real, Scalar, World};
 use kiloworld_layout::{Call, Data, Field, Kind, Model, Sizes, Slice, SliceMut, Stage, consts::status};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -143,9 +145,9 @@ impl<T: Compiled> CpuBatch<T> {
         (&self.reals[g * nreal..(g + 1) * nreal], &self.ints[g * nint..(g + 1) * nint])
     }
 
-    /// Runs `work` on every group and its rows, in pieces over the threads.
-    fn for_each_group(&mut self, work: impl Fn(&Self, usize, Rows<'_, T>) + Sync) {
-        let chunk = self.ngroup().div_ceil(CHUNKS_PER_THREAD * rayon::current_num_threads());
+    /// Runs `work` on every group of a range and its rows, in pieces over the threads.
+    fn for_each_group(&mut self, groups: Range<usize>, work: impl Fn(&Self, usize, Rows<'_, T>) + Sync) {
+        let chunk = groups.len().div_ceil(CHUNKS_PER_THREAD * rayon::current_num_threads());
         let (nreal, nint) = (self.rows.nreal, self.rows.nint);
         let (mut reals, mut ints) = (std::mem::take(&mut self.reals), std::mem::take(&mut self.ints));
         let mut rings = std::mem::take(&mut self.rings);
@@ -153,15 +155,18 @@ impl<T: Compiled> CpuBatch<T> {
         let some = |(c, ((reals, ints), rings)): (usize, ((&mut [T], &mut [T::Int]), &mut [Ring<T::One>]))| {
             let rows = reals.chunks_mut(nreal).zip(ints.chunks_mut(nint)).zip(rings);
             for (g, ((reals, ints), ring)) in rows.enumerate() {
-                work(this, c * chunk + g, Rows { reals, ints, ring });
+                work(this, groups.start + c * chunk + g, Rows { reals, ints, ring });
             }
         };
-        if self.ngroup() == 1 {
+        let of_reals = &mut reals[groups.start * nreal..groups.end * nreal];
+        let of_ints = &mut ints[groups.start * nint..groups.end * nint];
+        let of_rings = &mut rings[groups.clone()];
+        if groups.len() == 1 {
             // no thread is woken for it
-            some((0, ((&mut reals, &mut ints), &mut rings)));
+            some((0, ((of_reals, of_ints), of_rings)));
         } else {
-            let rows = reals.par_chunks_mut(chunk * nreal).zip(ints.par_chunks_mut(chunk * nint));
-            rows.zip(rings.par_chunks_mut(chunk)).enumerate().for_each(some);
+            let rows = of_reals.par_chunks_mut(chunk * nreal).zip(of_ints.par_chunks_mut(chunk * nint));
+            rows.zip(of_rings.par_chunks_mut(chunk)).enumerate().for_each(some);
         }
         (self.reals, self.ints, self.rings) = (reals, ints, rings);
     }
@@ -276,9 +281,22 @@ impl<T: Compiled> CpuBatch<T> {
         }
     }
 
-    /// Runs `n` steps of every world by itself, with the same bits as in lanes; `each` sees it after each of them.
+    /// Runs `n` steps of every world by itself, with the same bits as in lanes; `each` sees it after each of them, the worlds in no
+    /// order.
     pub(crate) fn step_each(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>, each: Each<'_, T::One>) {
-        self.for_each_group(|this, g, Rows { reals, ints, ring }| {
+        self.step_alone(0..self.ngroup(), calls, n, control, each);
+    }
+
+    /// As [`Self::step_each`], the worlds of some groups.
+    fn step_alone(
+        &mut self,
+        groups: Range<usize>,
+        calls: &[Call],
+        n: usize,
+        control: Option<Control<'_>>,
+        each: Each<'_, T::One>,
+    ) {
+        self.for_each_group(groups, |this, g, Rows { reals, ints, ring }| {
             this.scratch_one.with(
                 || this.new_scratch_one(),
                 |s| {
@@ -438,14 +456,26 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
     }
 
     fn step(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>) {
-        self.for_each_group(|this, g, rows| {
+        self.for_each_group(0..self.ngroup(), |this, g, rows| {
             let make = || this.new_scratch();
             this.scratch.with(make, |s| this.step_group(s, (g, rows), calls, n, control));
         });
     }
 
-    fn trace(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>, each: Each<'_, f64>) {
-        self.step_each(calls, n, control, &|w, k, d| each(w, k, &to_f64(d)));
+    fn trace(&mut self, calls: &[Call], control: Option<Control<'_>>, each: &mut dyn FnMut(usize, &Data<f64>)) {
+        let ngroup = self.ngroup();
+        // threads finish in any order: so many groups at once, so that few worlds wait to be shown
+        let block = rayon::current_num_threads();
+        for first in (0..ngroup).step_by(block) {
+            let groups = first..(first + block).min(ngroup);
+            let stepped = Mutex::new(BTreeMap::new());
+            self.step_alone(groups, calls, 1, control, &|w, _, d| {
+                let d = to_f64(d);
+                stepped.lock().unwrap_or_else(PoisonError::into_inner).insert(w, d);
+            });
+            let stepped = stepped.into_inner().unwrap_or_else(PoisonError::into_inner);
+            stepped.iter().for_each(|(&w, d)| each(w, d));
+        }
     }
 
     fn forward(&self, calls: &[Call], ids: &[usize], fields: &[Field]) -> Vec<Vec<f64>> {

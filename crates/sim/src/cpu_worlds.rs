@@ -39,8 +39,8 @@ pub(crate) trait CpuWorlds: Send + Sync {
     fn history(&self, w: usize) -> Vec<Record>;
     /// Runs `n` steps of every world that is not frozen.
     fn step(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>);
-    /// Runs `n` steps of every world by itself; `each` sees it after each of them.
-    fn trace(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>, each: Each<'_, f64>);
+    /// Runs a step of every world by itself and shows them, one after the other, in their order.
+    fn trace(&mut self, calls: &[Call], control: Option<Control<'_>>, each: &mut dyn FnMut(usize, &Data<f64>));
     /// Runs a forward pass of the given worlds on work arrays and returns fields, (ids.len(), n) each; the worlds stay as
     /// they are.
     fn forward(&self, calls: &[Call], ids: &[usize], fields: &[Field]) -> Vec<Vec<f64>>;

@@ -7,28 +7,31 @@ use kiloworld_layout::consts::{cone, eq, geom, jnt, solver};
 /// `nconmax` may be far more than a world meets: see how a batch chooses its capacities.
 pub(crate) fn capacities(m: &mut Model<f64>) {
     let kind = |id: &i32| m.geom_type[*id as usize];
-    m.size.nconmax = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| contacts(kind(a), kind(b))).sum();
+    m.size.nconmax = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| contacts(kind(a), kind(b)).0).sum();
     m.size.njmax = rows_always(m) + m.size.nconmax * rows_per_contact(m);
     let dual = m.opt.solver == solver::PGS || m.opt.noslip_iterations > 0;
     m.size.njdual = if dual { m.size.njmax } else { 0 };
 }
 
-/// Contacts of two geoms at most, the lower type first.
-fn contacts(a: i32, b: i32) -> usize {
+/// Contacts of two geoms, the lower type first: the most of one world, and the slots of worlds that share them. A slot is there
+/// where any of the worlds has the contact: worlds have different corners of a box on a plane, and capsules that are parallel
+/// have other slots than those that are not.
+fn contacts(a: i32, b: i32) -> (usize, usize) {
     match (a, b) {
-        (geom::PLANE, geom::SPHERE) | (geom::SPHERE, _) => 1,
-        (geom::PLANE, geom::CAPSULE) | (geom::CAPSULE, _) => 2,
-        (geom::PLANE, _) => 4,
-        _ => 8,
+        (geom::PLANE, geom::SPHERE) | (geom::SPHERE, _) => (1, 1),
+        (geom::PLANE, geom::CAPSULE) => (2, 2),
+        (geom::PLANE, _) => (4, 8),
+        (geom::CAPSULE, geom::CAPSULE) => (2, 3),
+        // world by world: contact i of each is in slot i
+        (geom::CAPSULE, _) => (2, 2),
+        _ => (8, 8),
     }
 }
 
-/// Contact slots and row slots that worlds which share them can need together at most: a slot is there where any of them has
-/// the contact or the row, so that both ends of a range and every corner of a box on a plane count.
+/// Contact slots and row slots that worlds which share them can need together at most: both ends of a range count.
 pub fn slots(m: &Model<f64>) -> (usize, usize) {
     let kind = |id: &i32| m.geom_type[*id as usize];
-    let candidates = |a: i32, b: i32| if a == geom::PLANE && contacts(a, b) > 2 { 8 } else { contacts(a, b) };
-    let ncon = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| candidates(kind(a), kind(b))).sum::<usize>();
+    let ncon = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| contacts(kind(a), kind(b)).1).sum::<usize>();
     let limits = m.jnt_limited.iter().chain(&m.tendon_limited).filter(|&&l| l != 0).count();
     // friction loss may be given to any of them in some world
     let friction = m.size.nv + m.size.ntendon;
