@@ -3,7 +3,7 @@
 
 use kiloworld_layout::Field;
 use kiloworld_layout::consts::status;
-use kiloworld_model::Model;
+use kiloworld_model::{Model, rows_always};
 use kiloworld_sim::{Backend, Batch, Precision, lanes, rng};
 
 const SPHERE: (&str, &str) = ("sphere", "0.1");
@@ -85,11 +85,12 @@ fn pose(m: &Model, seed: u64, w: usize) -> Vec<f64> {
     q
 }
 
-/// What is to be the same: of each world its state, counts and needs, by bits.
+/// What is to be the same: of each world its state, counts and needs, by bits. The second capacity is of rows beyond those that no
+/// contact has.
 fn stepped(m: &Model, on: (Precision, u32), capacities: (Option<usize>, Option<usize>), seed: u64) -> Vec<Vec<u64>> {
     let mut builder = Batch::builder(m).nworld(WORLDS).backend(Backend::Cpu).precision(on.0).lanes(on.1);
     builder = capacities.0.into_iter().fold(builder, |b, n| b.nconmax(n));
-    builder = capacities.1.into_iter().fold(builder, |b, n| b.njmax(n));
+    builder = capacities.1.into_iter().fold(builder, |b, n| b.njmax(rows_always(&m.layout) + n));
     let mut b = builder.build().expect("a batch");
     let qpos: Vec<f64> = (0..WORLDS).flat_map(|w| pose(m, seed, w)).collect();
     b.set(Field::qpos, &qpos).expect("set");
