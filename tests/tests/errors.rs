@@ -91,6 +91,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("`count` must be from 0", "MuJoCo makes no copies"),
     ("in `params`", "MuJoCo reads the parameters of a built-in mesh only where there is one"),
     ("it has no convex hull", "MuJoCo looks when something collides with the mesh"),
+    ("unsupported: frame/", "fields of elements that are not scaled would pass for the scaled ones"),
 ];
 
 /// What MuJoCo refuses and we take: a part of its message, and why.

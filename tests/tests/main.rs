@@ -7,6 +7,7 @@ mod batch_lanes;
 mod capacity;
 mod collision;
 mod compiled;
+mod compiler_faults;
 mod constraint;
 mod constraint_lanes;
 mod counts;

@@ -2,7 +2,7 @@
 
 use crate::args::{BackendArg, CtrlArg, PrecisionArg, Where};
 use crate::arrays::Array;
-use crate::out::names;
+use crate::out::{names, one_line};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kiloworld_gpu::TuningChange;
@@ -22,9 +22,13 @@ pub(crate) enum Outcome {
     Failed,
 }
 
-/// Reads and compiles a model, warnings logged.
+/// Reads and compiles a model; its warnings go to stderr, so that what a command prints stays its own.
 pub(crate) fn load(path: &Path) -> Result<Model> {
-    Ok(Model::from_path(path)?)
+    let model = Model::from_path(path)?;
+    for warning in &model.warnings {
+        eprintln!("warning: {}", one_line(&warning.to_string()));
+    }
+    Ok(model)
 }
 
 /// A builder as the command line asks for.

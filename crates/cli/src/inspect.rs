@@ -43,9 +43,6 @@ pub(crate) fn run(args: &Inspect, json: bool) -> Result<Outcome> {
         "capacities: {} contacts, {} constraint rows a world at most; a batch chooses less where a probe allows",
         size.nconmax, size.njmax
     );
-    for warning in &warnings {
-        println!("warning: {}", one_line(warning));
-    }
     for feature in &unsupported {
         println!("unsupported (a batch refuses it): {}", one_line(feature));
     }

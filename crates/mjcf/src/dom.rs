@@ -3,8 +3,8 @@
 use crate::error::ErrorKind;
 use crate::span::Span;
 
-/// The deepest nesting of elements. MuJoCo's XML library stops at 500; no real model comes near either.
-pub(crate) const MAX_DEPTH: usize = 256;
+/// The deepest nesting of elements: what MuJoCo's XML library reads, whose limit of 500 counts the root and closing tags too.
+pub(crate) const MAX_DEPTH: usize = 500;
 
 /// No element has more attributes.
 const MAX_ATTRS: usize = 1000;

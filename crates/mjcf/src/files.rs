@@ -76,18 +76,21 @@ const ASSETS: [&str; 6] = ["xml", "mjcf", "stl", "obj", "msh", "png"];
 #[derive(Clone, Debug)]
 pub struct Files {
     folder: PathBuf,
+    /// the main file, which its user named: open wherever a link of that name leads
+    main: Option<PathBuf>,
     reach: Reach,
 }
 
 impl Files {
     /// For the model in this file, with the default [`Reach`].
     pub fn of(main: &Path) -> Self {
-        Self::within(main.parent().unwrap_or(Path::new(""))).reach(Reach::default())
+        let folder = main.parent().unwrap_or(Path::new("")).to_path_buf();
+        Self { folder, main: Some(main.to_path_buf()), reach: Reach::default() }
     }
 
     /// Files in this folder and below.
     pub fn within(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), reach: Reach::Folder }
+        Self { folder: folder.into(), main: None, reach: Reach::Folder }
     }
 
     /// The same with another reach.
@@ -122,9 +125,11 @@ impl Files {
 
 impl Load for Files {
     fn load(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        let path = path.canonicalize()?;
-        self.allow(&path)?;
-        read_file(&path, limit)
+        let real = path.canonicalize()?;
+        if self.main.as_deref() != Some(path) {
+            self.allow(&real)?;
+        }
+        read_file(&real, limit)
     }
 }
 
@@ -200,6 +205,11 @@ mod tests {
             // a link is what it points to
             std::os::unix::fs::symlink(root.join("b/secret.txt"), root.join("a/link.stl")).expect("a link");
             assert!(read(&files, "link.stl").is_err());
+            // but a main file was named by its user: in caches it links to a name made of its content
+            std::fs::write(root.join("b/0f3a"), "blob").expect("writable");
+            std::os::unix::fs::symlink(root.join("b/0f3a"), root.join("a/cached.xml")).expect("a link");
+            assert_eq!(read(&Files::of(&root.join("a/cached.xml")), "cached.xml"), Ok(b"blob".to_vec()));
+            assert!(read(&files, "cached.xml").is_err());
         }
         std::fs::remove_dir_all(root).expect("removed");
     }

@@ -88,7 +88,7 @@ pub struct Spec {
 /// A feature that this program does not simulate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unsupported {
-    /// what it is, in the words of MJCF: "flexcomp", "actuator/muscle", "frame/scale"
+    /// what it is, in the words of MJCF: "flexcomp", "actuator/muscle"
     pub feature: String,
     /// the name of the element that has it
     pub name: Option<String>,

@@ -37,6 +37,7 @@ use kiloworld_layout as layout;
 use kiloworld_mjcf::spec::{Orientation, Spec, Tri};
 use kiloworld_mjcf::{At, Error, ErrorKind, Errors, Span};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Compiles a specification; everything that is wrong with it is reported together.
 pub(crate) fn compile(spec: &Spec) -> Result<Model, Errors> {
@@ -95,12 +96,13 @@ fn compile_all(spec: &Spec) -> Result<Model, Errors> {
     lengthrange::ranges(&mut c);
     c.stop_at_errors()?;
     capacity::capacities(&mut c.m);
+    let unsupported = c.counted();
     Ok(Model {
         layout: c.m,
         name: spec.model.clone().unwrap_or_default(),
         names: c.names,
         simple: c.simple,
-        unsupported: c.unsupported,
+        unsupported,
         warnings: c.warnings,
         sources: spec.sources.clone(),
     })
@@ -129,7 +131,10 @@ struct Compiler<'a> {
     /// bodies whose inertia is not what the file gives, for the compiler's bounds and balance
     adjusted: Vec<bool>,
     errors: Vec<Error>,
+    /// the first place of every feature that cannot be simulated
     unsupported: Vec<Error>,
+    /// these features in the same order, how often each is there, and where
+    refused: Vec<(String, usize, HashSet<Span>)>,
     warnings: Vec<Error>,
 }
 
@@ -158,6 +163,7 @@ impl<'a> Compiler<'a> {
             adjusted: Vec::new(),
             errors: Vec::new(),
             unsupported: Vec::new(),
+            refused: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -188,12 +194,26 @@ impl<'a> Compiler<'a> {
 
     /// Notes a feature that cannot be simulated.
     fn refuse(&mut self, feature: &str, name: Option<&str>, span: Span, remedy: &str) {
-        if self.unsupported.len() >= MAX_ERRORS {
+        if let Some((_, count, places)) = self.refused.iter_mut().find(|(f, ..)| f == feature) {
+            *count += 1;
+            places.insert(span);
             return;
         }
+        self.refused.push((feature.to_owned(), 1, HashSet::from([span])));
         let what = name.map_or_else(|| feature.to_owned(), |n| format!("{feature} \"{n}\""));
         let kind = ErrorKind::Unsupported(what);
         self.unsupported.push(Error::new(&self.spec.sources, span, kind, Some(remedy.to_owned())));
+    }
+
+    /// Every feature that cannot be simulated once, at its first place, with the number of the others.
+    fn counted(&mut self) -> Vec<Error> {
+        let mut all = std::mem::take(&mut self.unsupported);
+        for (error, (_, count, _)) in all.iter_mut().zip(&self.refused) {
+            if let (ErrorKind::Unsupported(what), 2..) = (&mut error.kind, *count) {
+                *what = format!("{what} and {} more of this kind", count - 1);
+            }
+        }
+        all
     }
 
     /// Notes something that is left out without harm to the motion.

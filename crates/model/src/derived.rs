@@ -166,11 +166,14 @@ fn bits_match(m: &Model<f64>, g1: usize, g2: usize) -> bool {
     m.geom_contype[g1] & m.geom_conaffinity[g2] != 0 || m.geom_contype[g2] & m.geom_conaffinity[g1] != 0
 }
 
-/// Two bodies never touch when they are welded together, or, with the parent filter, when one is the other's parent in the
-/// tree of welded groups and neither is part of the world.
+/// Two bodies never touch when they are welded together or neither has dofs to move it (the world, mocap bodies and what is
+/// welded to them), or, with the parent filter, when one is the other's parent in the tree of welded groups and neither is
+/// part of the world.
 fn bodies_filtered(m: &Model<f64>, b1: usize, b2: usize) -> bool {
     let (w1, w2) = (m.body_weldid[b1], m.body_weldid[b2]);
-    if w1 == w2 {
+    // a group's first body is where its joints are, and only the world and children of it stand without any
+    let fixed = |w: i32| m.body_dofnum[w as usize] == 0;
+    if w1 == w2 || (fixed(w1) && fixed(w2)) {
         return true;
     }
     let parent = |w: i32| m.body_weldid[m.body_parentid[w as usize] as usize];

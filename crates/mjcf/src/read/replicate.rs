@@ -4,6 +4,8 @@ use super::Reader;
 use crate::dom::Node;
 use crate::error::ErrorKind;
 use crate::refer::referred;
+use crate::spec::{Compiler, Orientation};
+use std::collections::VecDeque;
 
 /// The most copies one `replicate` makes.
 pub(super) const MAX_COPIES: i32 = 100_000;
@@ -30,6 +32,41 @@ impl Suffix {
     pub(super) fn apply(&self, name: &str) -> String {
         format!("{name}{}", self.0)
     }
+}
+
+/// The orientation of a copy: Euler angles times its number.
+pub(super) fn times(turn: &Orientation, n: f64) -> Orientation {
+    match turn {
+        Orientation::Euler(angles) => Orientation::Euler(angles.map(|a| n * a)),
+        Orientation::EulerIn(angles, sequence) => Orientation::EulerIn(angles.map(|a| n * a), *sequence),
+        other => *other,
+    }
+}
+
+/// A vector in the axes of a copy, seen from around the replicas.
+pub(super) fn turned(turn: Option<&Orientation>, n: f64, compiler: &Compiler, v: [f64; 3]) -> [f64; 3] {
+    let (angles, sequence) = match turn {
+        Some(Orientation::Euler(angles)) => (angles, &compiler.eulerseq),
+        Some(Orientation::EulerIn(angles, sequence)) => (angles, sequence),
+        _ => return v,
+    };
+    // the turn that acts first on a vector comes last: small letters turn about moved axes, capital ones about fixed axes
+    let mut turns = VecDeque::with_capacity(3);
+    for (&letter, a) in sequence.iter().zip(angles) {
+        let turn = (letter.to_ascii_lowercase(), n * if compiler.degrees { a.to_radians() } else { *a });
+        if letter.is_ascii_lowercase() { turns.push_back(turn) } else { turns.push_front(turn) }
+    }
+    turns.iter().rev().fold(v, |v, &(letter, angle)| {
+        let k = match letter {
+            'x' => 0,
+            'y' => 1,
+            _ => 2,
+        };
+        let (i, j, (sin, cos)) = ((k + 1) % 3, (k + 2) % 3, angle.sin_cos());
+        let mut out = v;
+        (out[i], out[j]) = (cos * v[i] - sin * v[j], sin * v[i] + cos * v[j]);
+        out
+    })
 }
 
 impl Reader<'_, '_> {

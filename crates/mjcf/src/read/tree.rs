@@ -156,7 +156,13 @@ impl Reader<'_, '_> {
         if node.real("massscale").is_some_and(|s| s != 0.0)
             || node.list("scale").is_some_and(|s| s.iter().any(|&x| x != 1.0))
         {
-            self.unsupported("frame/scale", node);
+            // what is inside would be compiled as if it were not scaled
+            let attr =
+                if node.list("scale").is_some_and(|s| s.iter().any(|&x| x != 1.0)) { "scale" } else { "massscale" };
+            let span = node.attr(attr).map_or(node.span, |a| a.span);
+            let of = name.as_ref().map_or(String::new(), |n| format!(" of \"{n}\""));
+            let kind = ErrorKind::Unsupported(format!("frame/{attr}{of}"));
+            self.cx.error(span, kind, Some("write the elements in their final size, or scale the meshes".into()));
         }
         let frame = Frame {
             at: At::of(&At::default(), node),
@@ -170,7 +176,8 @@ impl Reader<'_, '_> {
         self.children(node, &Place { frame, class, ..place.clone() });
     }
 
-    /// The children of `replicate`, once for each copy, each in a frame within the one before it.
+    /// The children of `replicate`, once for each copy: copy i is turned by i times the angles, and lies off the one before
+    /// it by the offset in that one's axes.
     fn replicate(&mut self, node: &Node, place: &Place) {
         let count = node.int("count").unwrap_or(0);
         if !(0..=replicate::MAX_COPIES).contains(&count) || node.int("count").is_none() {
@@ -184,13 +191,9 @@ impl Reader<'_, '_> {
             self.cx.error(child.span, kind, Some("put it into a <body> inside <replicate>".into()));
             return;
         }
-        let step = Frame {
-            at: At::of(&At::default(), node),
-            pos: node.exact("offset").unwrap_or_default(),
-            orientation: self.orientation(node, None),
-            ..Frame::default()
-        };
-        let mut frame = place.frame;
+        let (at, offset) = (At::of(&At::default(), node), node.exact("offset").unwrap_or_default());
+        let turn = self.orientation(node, None);
+        let (mut pos, mut frame) = ([0.0; 3], place.frame);
         for i in 0..count {
             self.made += 1;
             if self.made > replicate::MAX_ELEMENTS {
@@ -198,7 +201,10 @@ impl Reader<'_, '_> {
                 return;
             }
             if i > 0 {
-                self.spec.frames.push(Frame { parent: frame, ..step.clone() });
+                let before = replicate::turned(turn.as_ref(), f64::from(i - 1), &self.spec.compiler, offset);
+                pos = std::array::from_fn(|k| pos[k] + before[k]);
+                let orientation = turn.as_ref().map(|t| replicate::times(t, f64::from(i)));
+                self.spec.frames.push(Frame { at: at.clone(), name: None, parent: place.frame, pos, orientation });
                 frame = Some(self.spec.frames.len() - 1);
             }
             let suffix = place.suffix.inside(node.text("sep").unwrap_or(""), i, count);

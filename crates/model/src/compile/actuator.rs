@@ -20,8 +20,14 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
         }
         let actnum = activations(c, a, &p);
         let mut ctrlrange = a.ctrlrange;
-        let mut ctrllimited =
-            c.limited(a.ctrllimited, &a.at, &Range { name: "ctrlrange", switch: "ctrllimited", value: ctrlrange });
+        // of what is no position servo MuJoCo ignores `inheritrange`
+        let servo = p.gaintype == GainType::Fixed && p.biastype == BiasType::Affine && p.gainprm[0] == -p.biasprm[1];
+        let inherits = servo && a.inheritrange > 0.0;
+        // an inherited range comes below; that of an integrator, whose set point is its activation, is not one of controls
+        let later = inherits && p.dyntype != DynType::Integrator && ctrlrange == [0.0; 2];
+        let switch = if later && a.ctrllimited == Tri::True { Tri::Auto } else { a.ctrllimited };
+        let range = Range { name: "ctrlrange", switch: "ctrllimited", value: ctrlrange };
+        let mut ctrllimited = c.limited(switch, &a.at, &range);
         let force = Range { name: "forcerange", switch: "forcelimited", value: a.forcerange };
         let forcelimited = c.limited(a.forcelimited, &a.at, &force);
         let act = Range { name: "actrange", switch: "actlimited", value: a.actrange };
@@ -44,13 +50,18 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
             c.error(a.at.attr("delay"), "a delay needs a history", "add nsample=\"NUMBER\"");
         }
         let (mut actrange, mut actlimited) = (a.actrange, actlimited);
-        // of what is no position servo MuJoCo ignores it
-        let servo = p.gaintype == GainType::Fixed && p.biastype == BiasType::Affine && p.gainprm[0] == -p.biasprm[1];
-        if a.inheritrange > 0.0 && servo {
+        // its range would be one of controls behind a filter that is not exact
+        let takes = matches!(p.dyntype, DynType::None | DynType::FilterExact | DynType::Integrator);
+        if inherits && !takes {
+            c.error(
+                a.at.attr("inheritrange"),
+                "`inheritrange` goes with dyntype none, filterexact or integrator only",
+                "write ctrlrange, or another dyntype",
+            );
+        } else if inherits {
             match inherited(c, trntype, trnid[0]) {
                 Some([low, high]) => {
                     let (mid, half) = ((low + high) / 2.0, (high - low) / 2.0 * a.inheritrange);
-                    // the set point of an integrator is its activation
                     if p.dyntype == DynType::Integrator {
                         (actrange, actlimited) = ([mid - half, mid + half], low < high);
                     } else {

@@ -88,12 +88,15 @@ pub(crate) fn quat(o: Option<&Orientation>, c: &Compiler) -> Result<Quat<f64>, S
     }
 }
 
+/// A direction as near to the z axis as this, as a sine, counts as along or against it, as in MuJoCo.
+const ALONG: f64 = 1e-7;
+
 /// The smallest rotation that takes (0, 0, 1) to the direction of `v`; half a turn about x where they are opposite.
 pub(crate) fn z_to(v: Vec3<f64>) -> Option<Quat<f64>> {
     let v = unit(v)?;
-    let axis = Vec3::z().cross(&v);
-    let sin = axis.norm();
-    let axis = unit(axis).unwrap_or_else(Vec3::x);
+    let across = Vec3::z().cross(&v);
+    let sin = across.norm();
+    let (axis, sin) = if sin < ALONG { (Vec3::x(), 0.0) } else { (across / sin, sin) };
     Some(axis_angle_to_quat(axis, sin.atan2(v[2])))
 }
 

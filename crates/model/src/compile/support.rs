@@ -19,7 +19,7 @@ pub(crate) fn features(c: &mut Compiler<'_>) {
     }
     for u in &c.spec.unsupported {
         // where a pass above has refused the same element it knows more about it
-        if c.unsupported.iter().all(|e| e.span != u.span) {
+        if c.refused.iter().all(|(.., places)| !places.contains(&u.span)) {
             let remedy = if u.feature == ATTACH { "copy the elements into this file" } else { "remove it" };
             c.refuse(&u.feature, u.name.as_deref(), u.span, remedy);
         }

@@ -8,7 +8,7 @@ const MAX_CORNERS: usize = 4096;
 
 pub(super) fn read(bytes: &[u8]) -> Result<Raw, Fault> {
     let mut raw = Raw::default();
-    let (mut polygon, mut pending) = (Vec::new(), Vec::new());
+    let (mut polygon, mut pending, mut closed) = (Vec::new(), Vec::new(), false);
     for (number, line) in bytes.split(|&b| b == b'\n').enumerate() {
         let joined: Vec<u8>;
         let mut line = line.trim_ascii();
@@ -24,7 +24,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raw, Fault> {
         }
         let fault = |text: &str| Err(Fault::new(format!("line {} of the OBJ file: {text}", number + 1), DAMAGED));
         // most lines are normals and texture coordinates, which are drawn only
-        let Some((kind @ (b'v' | b'f'), rest)) = line.split_first() else { continue };
+        let Some((kind @ (b'v' | b'f' | b'o' | b'g'), rest)) = line.split_first() else { continue };
+        if matches!(kind, b'o' | b'g') {
+            // as in MuJoCo the first named group with faces is the mesh, and all vertices are its
+            closed |= rest.first().is_some_and(u8::is_ascii_whitespace) && !raw.face.is_empty();
+            continue;
+        }
         if !rest.first().is_some_and(u8::is_ascii_whitespace) {
             continue;
         }
@@ -45,7 +50,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raw, Fault> {
             }
         }
         match polygon.len() {
-            0..3 => return fault("a face has at least three vertices"),
+            // lines and points have no area
+            _ if closed => {}
+            0 => return fault("a face without vertices"),
+            1..3 => {}
             3..=MAX_CORNERS => triangulate(&polygon, &mut raw),
             _ => return fault(&format!("a face of more than {MAX_CORNERS} vertices")),
         }
@@ -131,9 +139,7 @@ mod tests {
 
     #[test]
     fn mistakes_have_a_line() {
-        for (text, line) in
-            [("v 1 2\n", 1), ("v 1 2 x\n", 1), ("\nf 1 2\n", 2), ("v 0 0 0\nf 0 1 1\n", 2), ("f 1 2 -1\n", 1)]
-        {
+        for (text, line) in [("v 1 2\n", 1), ("v 1 2 x\n", 1), ("v 0 0 0\nf 0 1 1\n", 2), ("f 1 2 -1\n", 1)] {
             let fault = read(text.as_bytes()).expect_err(text);
             assert!(fault.text.contains(&format!("line {line} ")), "{text}: {}", fault.text);
         }
