@@ -5,6 +5,8 @@ import package::contact_set::{ContactSet, MAXCONPAIR, Pose, push_contact};
 const ALIGNED: f32 = 0.99f;
 // The part of the face's depth that such an edge axis must stay below.
 const CLEARLY: f32 = 0.95f;
+// Where the boxes are apart: the multiple of the face's distance that such an edge axis must pass.
+const CLEARLY_APART: f32 = 1.05f;
 
 // Two boxes: up to eight contacts of a face, or one where two edges cross.
 fn collide_box_box(p: Pose, margin: f32, out: ptr<function, ContactSet>) {
@@ -66,7 +68,7 @@ fn collide_box_box(p: Pose, margin: f32, out: ptr<function, ContactSet>) {
         }
     }
     let aligned = abs(dot(edge_normal, face_normal)) > ALIGNED;
-    let bound = select(face_depth / CLEARLY, face_depth * CLEARLY, face_depth > 0.0);
+    let bound = select(face_depth * CLEARLY_APART, face_depth * CLEARLY, face_depth > 0.0);
     if edge < 9u && edge_depth < select(face_depth, bound, aligned) {
         edge_contact(p, q, r1, edge / 3u, edge % 3u, edge_normal, edge_depth, out);
         return;

@@ -61,13 +61,18 @@ fn check(what: &str, model: &Model, field: Field, mujoco: &[f64]) {
 /// Models of the folder: name, field, MuJoCo's number.
 #[test]
 fn models_start_as_in_mujoco() {
-    let table: [(&str, Field, &[f64]); 6] = [
+    let table: [(&str, Field, &[f64]); 7] = [
         ("ball_position_wrap", Field::qacc, &[0.0, 0.0, -2.853_981_634]),
         ("solreffriction_mixed", Field::qacc, &[-2.051_770_897, 0.0, -0.023_506_493_51, 0.0, 0.266_284_179_4, 0.0]),
         ("inheritrange_general", Field::qacc, &[746.582_676_989]),
         ("inheritrange_general_free", Field::actuator_force, &[0.0]),
         ("actgravcomp_no_actuator", Field::qacc, &[-9.81]),
         ("negative_gravcomp_only", Field::qacc, &[-9.81]),
+        (
+            "box_box_separated",
+            Field::qacc,
+            &[-4.380_398_756, 0.501_467_978, -0.160_274_644, -66.191_107_97, 32.662_672_8, -78.362_576_47],
+        ),
     ];
     for (name, field, mujoco) in table {
         check(name, &fault(name), field, mujoco);

@@ -8,6 +8,8 @@ use crate::math::{Mat3, Vec3};
 const ALIGNED: f64 = 0.99;
 /// The part of the face's depth that such an edge axis must stay below.
 const CLEARLY: f64 = 0.95;
+/// Where the boxes are apart: the multiple of the face's distance that such an edge axis must pass.
+const CLEARLY_APART: f64 = 1.05;
 
 /// Two boxes: up to eight contacts of a face, or one where two edges cross.
 #[inline(always)]
@@ -74,7 +76,7 @@ pub fn collide_box_box<T: Scalar>(p: &Pose<T>, margin: T, out: &mut ContactSet<T
         }
     }
     let aligned = edge_normal.dot(&face_normal).abs() > T::r(ALIGNED);
-    let bound = if face_depth > zero { face_depth * T::r(CLEARLY) } else { face_depth / T::r(CLEARLY) };
+    let bound = if face_depth > zero { face_depth * T::r(CLEARLY) } else { face_depth * T::r(CLEARLY_APART) };
     let use_edge = edge < 9 && edge_depth < if aligned { bound } else { face_depth };
     if use_edge {
         edge_contact(p, &q, r1, edge / 3, edge % 3, edge_normal, edge_depth, out);
