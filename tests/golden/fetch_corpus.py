@@ -1,6 +1,6 @@
 """Other people's models, from the packages that publish them.
 
-Usage: fetch_corpus.py OUT_DIR    (needs pip and a network; about 150 MB come, 90 MB stay)
+Usage: fetch_corpus.py OUT_DIR    (needs pip and a network; 147 MB come, 220 MB stay)
 
 Writes OUT_DIR/NAME/FILES and OUT_DIR/index.json, which names the main file of each model. The packages are pinned by version and by
 hash, so the files are the same everywhere. Nothing is left behind where something fails.
