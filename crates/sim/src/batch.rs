@@ -201,7 +201,7 @@ impl Batch {
     }
 
     /// Runs `n` steps, `control(world, step, ctrl)` setting a world's controls before each of them: `ctrl` holds the present ones,
-    /// and what is left alone stays. Worlds that are frozen when the call begins are not asked about.
+    /// and what is left alone stays. Worlds that are frozen are not asked about.
     pub fn step_with(&mut self, n: usize, control: Control<'_>) -> Result<(), Error> {
         self.advance(n, Some(control))?;
         self.settle()
@@ -214,12 +214,12 @@ impl Batch {
             (Inner::Gpu(g), None) => g.step(&self.step, n)?,
             (Inner::Gpu(g), Some(control)) => {
                 let all: Vec<usize> = (0..nworld).collect();
-                let now = g.forward(&self.forward, &all, &[Field::ctrl, Field::status])?;
-                let mut ctrl = now[0].clone();
-                #[allow(clippy::cast_possible_truncation, reason = "bits of an i32")]
-                let moves = |w: &usize| now[1][*w] as i32 & status::FROZEN == 0;
+                let mut ctrl = g.forward(&self.forward, &all, &[Field::ctrl])?.remove(0);
                 for k in 0..n {
-                    for w in all.iter().copied().filter(moves) {
+                    // a world may freeze in any step, and is not asked from then on
+                    let status = g.forward(&self.forward, &all, &[Field::status])?.remove(0);
+                    #[allow(clippy::cast_possible_truncation, reason = "bits of an i32")]
+                    for w in all.iter().copied().filter(|&w| status[w] as i32 & status::FROZEN == 0) {
                         control(w, k, &mut ctrl[w * nu..(w + 1) * nu]);
                     }
                     g.set(Field::ctrl, &ctrl)?;
