@@ -1,7 +1,6 @@
 //! How many contacts and rows a world needs, and what worlds take of memory: the high-water marks of a roll-out on the CPU.
 
-use crate::cpu_batch::CpuBatch;
-use crate::cpu_batch::UNREAD;
+use crate::cpu_batch::{CpuBatch, UNREAD};
 use crate::cpu_worlds::{Control, CpuWorlds, cpu_need};
 use crate::{Batch, Error, Field, Precision, rng, step};
 use kiloworld_cpu::World;
