@@ -36,13 +36,13 @@ fn solver_init(w: u32, lane: u32) {
     loops_ran(w);
 }
 
-// One Newton step.
-fn solver_iter(w: u32, lane: u32) {
+// One Newton step; false where no world of the group had one to make.
+fn solver_iter(w: u32, lane: u32) -> bool {
     var go = ld_solver_scalar(w, SOLVER_DONE) == 0.0;
     // 1: with the factor it has, 2: with another
     let going = group_max(w, lane, select(0u, select(2u, 1u, ld_solver_scalar(w, SOLVER_FACTORED) != 0.0), go));
     if going == 0u { // uniform: the same for the whole group
-        return;
+        return false;
     }
     // a world at its minimum is here again where its gradient is all rounding: the factor it has tells that
     if going == 2u { // uniform: the same for the whole group
@@ -108,6 +108,7 @@ fn solver_iter(w: u32, lane: u32) {
         }
     }
     loops_ran(w);
+    return true;
 }
 
 // MuJoCo's scale of costs and gradients: the trace of the inertia as it is.

@@ -10,7 +10,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
     let lane = lane_of(local);
     let steps = min(NEWTON_STEPS, u32(OPT_ITERATIONS) - NEWTON_STEPS * dispatch_arg());
     for (var k = 0u; k < steps; k += 1u) {
-        solver_iter(w, lane);
+        let more = solver_iter(w, lane);
+        if !more { // uniform: the same for the whole group
+            break;
+        }
         // the next step reads who has converged
         sync();
     }

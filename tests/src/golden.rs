@@ -140,7 +140,6 @@ impl Golden {
             disableflags: opt_int("disableflags"),
             enableflags: opt_int("enableflags"),
             disableactuator: opt_int("disableactuator"),
-            fixed_iterations: false,
             world_ncon: usize::MAX,
             world_nefc: usize::MAX,
         };

@@ -20,7 +20,6 @@ impl Rig {
         adapter::gpu()?;
         let golden = Golden::named(name);
         let mut m = models::of(&golden);
-        m.opt.fixed_iterations = true;
         m.opt.iterations = 4;
         let states = (0..golden.nstate()).map(|k| golden.world(&m, k).split(&m)).collect();
         Some(Self { m, states })

@@ -13,7 +13,6 @@ fn rig(name: &str, tuning: Tuning) -> Option<(Model<f64>, GpuBatch)> {
     let gpu = adapter::gpu()?;
     let golden = Golden::named(name);
     let mut m = models::of(&golden);
-    m.opt.fixed_iterations = true;
     m.opt.iterations = 4;
     let states: Vec<_> = (0..golden.nstate().min(6)).map(|k| golden.world(&m, k).split(&m)).collect();
     let options = BatchOptions { tuning: Some(tuning), ..BatchOptions::default() };

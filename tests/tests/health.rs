@@ -183,7 +183,7 @@ fn a_solver_cut_short_is_seen() {
         for (iterations, seen) in [(None, false), (Some(0), true)] {
             let builder = builder.clone().nworld(4);
             let builder = match iterations {
-                Some(n) => builder.fixed_iterations(n),
+                Some(n) => builder.iterations(n),
                 None => builder,
             };
             let mut batch = builder.build().expect("built");

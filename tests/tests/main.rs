@@ -36,6 +36,7 @@ mod sizing;
 mod smooth;
 mod solver;
 mod solver_kkt;
+mod solver_limits;
 mod some_worlds;
 mod stages;
 mod targets;

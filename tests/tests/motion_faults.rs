@@ -4,14 +4,14 @@ use crate::batch::On;
 use kiloworld_layout::Field;
 use kiloworld_layout::consts::status;
 use kiloworld_model::Model;
-use kiloworld_sim::{Backend, Batch, Precision};
+use kiloworld_sim::{Backend, Batch, BatchBuilder, Precision};
 use kiloworld_tests::{adapter, corpus};
 
 /// More than a register holds.
-const WORLDS: usize = 9;
+pub(crate) const WORLDS: usize = 9;
 
 /// Single worlds and lanes in both precisions, and the GPU where there is one.
-fn backends() -> Vec<On> {
+pub(crate) fn backends() -> Vec<On> {
     let mut on = Vec::new();
     for precision in [Precision::F64, Precision::F32] {
         on.extend([Some(1), None].map(|lanes| On(Backend::Cpu, precision, lanes)));
@@ -20,8 +20,8 @@ fn backends() -> Vec<On> {
     on
 }
 
-/// A batch of the model on a backend, at its first keyframe if it has one.
-fn batch(model: &Model, on: On) -> Batch {
+/// What makes a batch of the model on a backend.
+pub(crate) fn builder(model: &Model, on: On) -> BatchBuilder<'_> {
     let mut builder = Batch::builder(model).nworld(WORLDS).backend(on.0).precision(on.1);
     if on.0 == Backend::Gpu {
         builder = builder.gpu(adapter::gpu().expect("a backend of the list"));
@@ -29,7 +29,12 @@ fn batch(model: &Model, on: On) -> Batch {
     if let Some(lanes) = on.2 {
         builder = builder.lanes(lanes);
     }
-    let mut batch = builder.build().expect("a batch");
+    builder
+}
+
+/// A batch of the model on a backend, at its first keyframe if it has one.
+fn batch(model: &Model, on: On) -> Batch {
+    let mut batch = builder(model, on).build().expect("a batch");
     if model.layout.size.nkey > 0 {
         batch.reset(None, Some(0)).expect("reset");
     }
@@ -37,7 +42,7 @@ fn batch(model: &Model, on: On) -> Batch {
 }
 
 /// A model of `tests/faults`.
-fn fault(name: &str) -> Model {
+pub(crate) fn fault(name: &str) -> Model {
     let path = corpus::root().join("tests/faults").join(name).with_extension("xml");
     Model::from_path(&path).unwrap_or_else(|e| panic!("{e}"))
 }

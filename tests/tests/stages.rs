@@ -213,7 +213,6 @@ fn acceleration() {
 
 /// A fixed number of iterations, as on the device; enough for every state to converge.
 fn fixed(m: &mut Model<f64>) {
-    m.opt.fixed_iterations = true;
     m.opt.iterations = m.opt.iterations.min(12);
 }
 

@@ -120,7 +120,10 @@ pub(crate) struct Where {
     /// GPU: worlds a workgroup [default: chosen from model and adapter]
     #[arg(long, value_name = "N")]
     pub(crate) worlds_per_group: Option<u32>,
-    /// GPU: Newton steps that share a dispatch [default: all; 1 on software devices]
+    /// Solver iterations of a step at most [default: the model's; on a GPU at most 200 of Newton's]
+    #[arg(long, value_name = "N")]
+    pub(crate) iterations: Option<usize>,
+    /// GPU: Newton steps that share a dispatch [default: all; on software devices as many as their bound on loops allows]
     #[arg(long, value_name = "N")]
     pub(crate) newton_steps: Option<u32>,
     /// GPU: whether stages that follow each other share kernels [default: chosen from the adapter]

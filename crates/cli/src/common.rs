@@ -58,6 +58,9 @@ pub(crate) fn builder<'m>(model: &'m Model, nworld: usize, place: &Where) -> Bat
     if let Some(n) = place.njmax {
         builder = builder.njmax(n);
     }
+    if let Some(n) = place.iterations {
+        builder = builder.iterations(n);
+    }
     builder.tuning(TuningChange {
         lanes: place.lanes,
         worlds_per_group: place.worlds_per_group,

@@ -6,6 +6,7 @@ use crate::error::GpuError;
 use crate::link::Linked;
 use crate::shaders::Shaders;
 use crate::stage::Kernel;
+use crate::tuning::least_newton_steps;
 use kiloworld_layout::wgsl::{LayoutModule, Tuning, emit};
 use kiloworld_layout::{Binding, Call, Data, Field, Layout, Model, Slice as Values, pack};
 use std::collections::{BTreeSet, HashMap};
@@ -52,7 +53,8 @@ impl GpuBatch {
         if nworld == 0 {
             return Err(GpuError::Setting("a batch has at least one world".into()));
         }
-        let tuning = options.tuning.unwrap_or_else(|| gpu.tuning(model.size.nv));
+        let mut tuning = options.tuning.unwrap_or_else(|| gpu.tuning(model));
+        tuning.newton_steps = tuning.newton_steps.max(least_newton_steps(model));
         let invocations = tuning.lanes.saturating_mul(tuning.worlds_per_group);
         if invocations == 0 || tuning.lanes > 64 || invocations > gpu.info().invocations {
             let most = gpu.info().invocations;

@@ -1,7 +1,7 @@
 //! Picks an adapter and opens a device on it.
 
 use crate::error::GpuError;
-use kiloworld_layout::{Limits, wgsl::Tuning};
+use kiloworld_layout::Limits;
 use std::sync::Arc;
 
 /// The environment variable that names an adapter, or a part of its name.
@@ -19,7 +19,7 @@ pub struct GpuOptions {
     pub checked: bool,
 }
 
-/// What a user changes of the tuning that [`Gpu::tuning`] chooses; see [`Tuning`].
+/// What a user changes of the tuning that [`Gpu::tuning`] chooses; see [`Tuning`](crate::Tuning).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TuningChange {
     /// invocations a world
@@ -167,41 +167,6 @@ impl Gpu {
     /// What is known of the adapter.
     pub fn info(&self) -> &AdapterInfo {
         &self.inner.info
-    }
-
-    /// How work is spread for a model of `nv` dofs.
-    ///
-    /// CPU-type adapters: a world for each of their registers of 8 lanes; on llvmpipe that is up to twice as fast as 8 worlds in
-    /// one (where branches differ, both sides run), and starts as soon. A Newton step a dispatch, since llvmpipe bounds the
-    /// loops of one; kernels that are not fused, which compile in less time.
-    ///
-    /// GPUs: neighbouring invocations should read neighbouring words, and a world's are neighbours, so several lanes a world;
-    /// as many as the loops over dofs can keep busy, up to the 32 that step together on most devices; groups of 64, so that
-    /// no kernel of a small model leaves half of a wave of 64 idle. No GPU has confirmed this: `bench --sweep` on it decides.
-    pub fn tuning(&self, nv: usize) -> Tuning {
-        let words = self.inner.info.workgroup_bytes / 4;
-        if self.inner.info.is_cpu {
-            return Tuning { lanes: 8, worlds_per_group: 1, workgroup_words: words, newton_steps: 1, fused: false };
-        }
-        let lanes = match nv {
-            0..=4 => 4,
-            5..=12 => 8,
-            13..=24 => 16,
-            _ => 32,
-        };
-        Tuning { lanes, worlds_per_group: 64 / lanes, workgroup_words: words, newton_steps: u32::MAX, fused: true }
-    }
-
-    /// The same with what a user changes of it. Lanes without worlds a group: as [`Tuning::with_lanes`] says.
-    pub fn tuned(&self, nv: usize, change: TuningChange) -> Tuning {
-        let mut tuning = self.tuning(nv);
-        if let Some(lanes) = change.lanes {
-            tuning = tuning.with_lanes(lanes);
-        }
-        tuning.worlds_per_group = change.worlds_per_group.unwrap_or(tuning.worlds_per_group);
-        tuning.newton_steps = change.newton_steps.unwrap_or(tuning.newton_steps);
-        tuning.fused = change.fused.unwrap_or(tuning.fused);
-        tuning
     }
 
     /// Runs `f` and turns what wgpu reports meanwhile into an error.

@@ -20,6 +20,7 @@ mod selftest;
 mod shaders;
 mod stage;
 mod timing;
+mod tuning;
 
 pub use batch::{BatchOptions, GpuBatch};
 pub use count::Counts;

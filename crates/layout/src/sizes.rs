@@ -167,9 +167,6 @@ pub struct Opt {
     pub enableflags: i32,
     /// actuator groups switched off, a bit a group
     pub disableactuator: i32,
-    /// true: exactly `iterations` solver iterations with converged worlds masked, the same on CPU and GPU;
-    /// false: stop at `tolerance`, as MuJoCo does
-    pub fixed_iterations: bool,
     /// contacts that a world may have, where `Sizes::nconmax` counts slots that several worlds share
     pub world_ncon: usize,
     /// constraint rows that a world may have, where `Sizes::njmax` counts slots that several worlds share
@@ -190,7 +187,6 @@ impl Default for Opt {
             disableflags: 0,
             enableflags: 0,
             disableactuator: 0,
-            fixed_iterations: false,
             world_ncon: usize::MAX,
             world_nefc: usize::MAX,
         }

@@ -100,7 +100,6 @@ pub fn emit<T>(m: &Model<T>, layout: &Layout, tuning: Tuning) -> LayoutModule {
         ("DISABLEFLAGS", o.disableflags),
         ("ENABLEFLAGS", o.enableflags),
         ("DISABLEACTUATOR", o.disableactuator),
-        ("FIXED_ITERATIONS", i32::from(o.fixed_iterations)),
     ] {
         out.constant(format!("OPT_{name}"), "i32", value);
     }

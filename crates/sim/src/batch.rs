@@ -30,6 +30,7 @@ pub struct Batch {
     stiff: StiffRows,
     control_period: usize,
     chosen: Chosen,
+    model_iterations: i32,
 }
 
 impl Batch {
@@ -47,6 +48,7 @@ impl Batch {
         control_period: usize,
         quarantine: Quarantine,
         chosen: Chosen,
+        model_iterations: i32,
     ) -> Result<Self, Error> {
         let (forward, step) = (step::forward(&m.opt), step::step(&m.opt));
         let mut batch = Self {
@@ -61,6 +63,7 @@ impl Batch {
             stiff,
             control_period,
             chosen,
+            model_iterations,
         };
         batch.reset(None, None)?;
         Ok(batch)
@@ -79,6 +82,11 @@ impl Batch {
     /// The compiled model as the batch runs it: capacities and options filled in.
     pub fn model(&self) -> &Model<f64> {
         &self.m
+    }
+
+    /// The solver iterations that the model's file allows; `model().opt.iterations` are the batch's.
+    pub fn model_iterations(&self) -> i32 {
+        self.model_iterations
     }
 
     /// How `nconmax` and `njmax` were chosen.

@@ -56,7 +56,7 @@ pub struct BatchBuilder<'m> {
     per_world: Vec<Field>,
     tuning: TuningChange,
     gpu: Option<Gpu>,
-    fixed_iterations: Option<usize>,
+    iterations: Option<usize>,
     welds: Welds,
     timestep: Option<f64>,
     control_period: usize,
@@ -77,7 +77,7 @@ impl<'m> BatchBuilder<'m> {
             per_world: Vec::new(),
             tuning: TuningChange::default(),
             gpu: None,
-            fixed_iterations: None,
+            iterations: None,
             welds: Welds::default(),
             timestep: None,
             control_period: 1,
@@ -145,10 +145,10 @@ impl<'m> BatchBuilder<'m> {
         self
     }
 
-    /// Exactly so many solver iterations a step, converged worlds masked, instead of the model's limit and tolerance.
-    /// The GPU always works so; its default is the model's limit, at most 10 Newton steps.
-    pub fn fixed_iterations(mut self, n: usize) -> Self {
-        self.fixed_iterations = Some(n);
+    /// The most solver iterations of a step, instead of the model's; on the GPU the model's number of Newton steps is taken up to
+    /// [`GPU_ITERATIONS`]. A world that needs more is reported: see [`Batch::health`].
+    pub fn iterations(mut self, n: usize) -> Self {
+        self.iterations = Some(n);
         self
     }
 
@@ -205,9 +205,8 @@ impl<'m> BatchBuilder<'m> {
             _ => None,
         };
         let mut m = self.model.layout.clone();
-        if let Some(n) = self.fixed_iterations {
+        if let Some(n) = self.iterations {
             m.opt.iterations = i32::try_from(n).unwrap_or(i32::MAX);
-            m.opt.fixed_iterations = true;
         }
         if let Some(h) = self.timestep {
             m.opt_timestep[0] = positive(h)?;
@@ -226,12 +225,9 @@ impl<'m> BatchBuilder<'m> {
         let mut inner = match (gpu, self.precision) {
             (Some(_), Precision::F64) => return Err(Error::GpuPrecision),
             (Some(gpu), _) => {
-                if !m.opt.fixed_iterations {
-                    // a sweep of PGS does far less than a Newton step: the model's number stands
-                    if m.opt.solver != solver::PGS {
-                        m.opt.iterations = m.opt.iterations.min(GPU_ITERATIONS);
-                    }
-                    m.opt.fixed_iterations = true;
+                // a sweep of PGS does far less than a Newton step: the model's number stands
+                if self.iterations.is_none() && m.opt.solver != solver::PGS {
+                    m.opt.iterations = m.opt.iterations.min(GPU_ITERATIONS);
                 }
                 gpu_need(&gpu, &m, &self.per_world, self.history)?.check(self.nworld)?;
                 Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.tuning, &self.per_world)?))
@@ -246,8 +242,18 @@ impl<'m> BatchBuilder<'m> {
             Inner::Gpu(g) => g.remember(self.history)?,
         }
         let quarantine = Quarantine::new(self.model, self.policy);
-        let mut batch =
-            Batch::new(m, self.nworld, inner, self.per_world, stiff, self.control_period, quarantine, chosen)?;
+        let iterations = self.model.layout.opt.iterations;
+        let mut batch = Batch::new(
+            m,
+            self.nworld,
+            inner,
+            self.per_world,
+            stiff,
+            self.control_period,
+            quarantine,
+            chosen,
+            iterations,
+        )?;
         if self.health.is_none() {
             batch.skip_health();
         }
@@ -302,6 +308,7 @@ pub(crate) fn positive(h: f64) -> Result<f64, Error> {
     if h > 0.0 && h.is_finite() { Ok(h) } else { Err(Error::Timestep(h)) }
 }
 
-/// Newton steps on the GPU where the model allows more: with warm start 2 to 4 are needed, and converged worlds cost next to
-/// nothing.
-const GPU_ITERATIONS: i32 = 10;
+/// The most Newton steps on the GPU where the model allows more and the batch asks for no number. With warm start 2 to 4 are
+/// needed; few worlds need more than 20. On a real device converged worlds cost nothing, and a world that never converges keeps a
+/// dispatch from ending for so long; software devices pay for the dispatches that these steps are spread over.
+pub const GPU_ITERATIONS: i32 = 200;

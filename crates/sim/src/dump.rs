@@ -180,15 +180,13 @@ macro_rules! options {
     ($($name:ident)*) => {
         fn options(opt: &Opt) -> BTreeMap<String, i32> {
             // capacities that lanes share are no part of a world's model
-            let Opt { $($name,)* fixed_iterations, world_ncon: _, world_nefc: _ } = opt;
-            let flag = ("fixed_iterations".to_owned(), i32::from(*fixed_iterations));
-            [$((stringify!($name).to_owned(), *$name),)*].into_iter().chain([flag]).collect()
+            let Opt { $($name,)* world_ncon: _, world_nefc: _ } = opt;
+            [$((stringify!($name).to_owned(), *$name),)*].into_iter().collect()
         }
 
         fn set_options(opt: &mut Opt, from: &BTreeMap<String, i32>) -> Result<(), String> {
             let get = |name: &str| from.get(name).copied().ok_or_else(|| format!("option {name} is missing"));
             $(opt.$name = get(stringify!($name))?;)*
-            opt.fixed_iterations = get("fixed_iterations")? != 0;
             Ok(())
         }
     };

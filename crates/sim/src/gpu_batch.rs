@@ -33,7 +33,7 @@ impl GpuWorlds {
         change: TuningChange,
         per_world: &[Field],
     ) -> Result<Self, Error> {
-        let tuning = Some(gpu.tuned(m.size.nv, change));
+        let tuning = Some(gpu.tuned(m, change));
         let options =
             BatchOptions { tuning, per_world: per_world.iter().copied().collect(), ..BatchOptions::default() };
         Ok(Self { batch: GpuBatch::new(gpu, m, nworld, options)?, two_float: two_float_coordinates(m) })

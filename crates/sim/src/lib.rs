@@ -39,7 +39,7 @@ mod welds;
 mod whole;
 
 pub use batch::Batch;
-pub use builder::{Backend, BatchBuilder, Precision};
+pub use builder::{Backend, BatchBuilder, GPU_ITERATIONS, Precision};
 pub use cpu_worlds::lanes;
 pub use dump::{About, Dump, DumpError};
 pub use equality::{EqualityInfo, equalities};

@@ -33,8 +33,8 @@ pub struct Routes {
     pub solver: &'static str,
     /// the most iterations of a step
     pub iterations: i32,
-    /// every world makes all of them, masked once it has converged
-    pub fixed_iterations: bool,
+    /// how many the model's file allows
+    pub model_iterations: i32,
     /// friction iterations after the solver
     pub noslip_iterations: i32,
     /// `pyramidal` or `elliptic`
@@ -94,7 +94,7 @@ impl Batch {
             integrator: integrator_name(&m.opt),
             solver: if m.opt.solver == solver::PGS { "PGS" } else { "Newton" },
             iterations: m.opt.iterations,
-            fixed_iterations: m.opt.fixed_iterations,
+            model_iterations: self.model_iterations(),
             noslip_iterations: m.opt.noslip_iterations,
             cone: if m.opt.cone == cone::ELLIPTIC { "elliptic" } else { "pyramidal" },
             impratio: m.opt_impratio[0],
@@ -116,8 +116,10 @@ impl core::fmt::Display for Routes {
         let h = 1e3 * self.timestep;
         write!(f, "step        {h} ms{own}, {}", self.integrator)?;
         writeln!(f, "; control period {} steps", self.control_period)?;
-        let kind = if self.fixed_iterations { "always" } else { "up to" };
-        write!(f, "solver      {}, {kind} {} iterations", self.solver, self.iterations)?;
+        write!(f, "solver      {}, up to {} iterations", self.solver, self.iterations)?;
+        if self.model_iterations != self.iterations {
+            write!(f, " (the model: {})", self.model_iterations)?;
+        }
         match self.noslip_iterations {
             0 => writeln!(f)?,
             n => writeln!(f, ", then {n} of noslip")?,

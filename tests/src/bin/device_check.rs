@@ -62,7 +62,6 @@ fn main() {
 
 /// A fixed number of iterations, as the device runs them.
 fn fixed(m: &mut Model<f64>) {
-    m.opt.fixed_iterations = true;
     m.opt.iterations = m.opt.iterations.min(8);
     m.opt.ls_iterations = m.opt.ls_iterations.min(10);
 }
@@ -110,7 +109,7 @@ fn throughput(gpu: &Gpu, name: &str, args: &Args) {
     let sweep: &[(u32, u32)] =
         &[(1, 8), (1, 32), (1, 64), (2, 32), (4, 16), (8, 8), (16, 4), (32, 2), (32, 1), (64, 1)];
     for &(lanes, worlds_per_group) in sweep.iter().filter(|_| args.sweep) {
-        let tuning = Tuning { lanes, worlds_per_group, ..gpu.tuning(m.size.nv) };
+        let tuning = Tuning { lanes, worlds_per_group, ..gpu.tuning(&m) };
         let options = BatchOptions { tuning: Some(tuning), ..BatchOptions::default() };
         let made = GpuBatch::new(gpu, &m, args.worlds, options).and_then(|mut b| b.write_worlds(&worlds).map(|()| b));
         match made.and_then(|mut batch| measure(&mut batch, &calls, args.seconds)) {

@@ -34,7 +34,6 @@ pub(crate) fn options(c: &mut Compiler<'_>) {
         disableflags: disabled(&o.flags),
         enableflags: enabled(&o.flags),
         disableactuator: o.actuatorgroupdisable.cast_signed(),
-        fixed_iterations: false,
         world_ncon: usize::MAX,
         world_nefc: usize::MAX,
     };
