@@ -6,7 +6,7 @@ import package::layout::{
     ld_contact_solreffriction, ld_ncon, ld_opt_impratio, ld_subtree_com, st_contact_mu, st_efc_J, lane_of, world_of
 };
 import package::constraint_row::{
-    Solimp, contact_bodies, dof_above, impedance, last_dof, limit_stiffness, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row,
+    Solimp, contact_bodies, dof_above, impedance, is_mixed, last_dof, limit_stiffness, point_jac, regularizer, spring_damper, st_kbip, st_regularizer, st_row,
     zero_rows
 };
 import package::loops::{loops_ran};
@@ -64,9 +64,8 @@ fn contact_rows(w: u32, c: u32, r0: u32) {
         let friction = max(normal / ld_opt_impratio(w), MINVAL);
         st_contact_mu(w, c, mu * sqrt(friction / normal));
         var solref_friction = ld_contact_solreffriction(w, c);
-        // none, or one number of each format, which says nothing: the contact's own
-        let mixed = (solref_friction.x > 0.0) != (solref_friction.y > 0.0);
-        if mixed || (solref_friction.x == 0.0 && solref_friction.y == 0.0) {
+        // none, or one that says nothing: the contact's own
+        if is_mixed(solref_friction) || (solref_friction.x == 0.0 && solref_friction.y == 0.0) {
             solref_friction = solref;
         }
         let kb_friction = spring_damper(w, solref_friction, solimp, false);

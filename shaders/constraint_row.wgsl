@@ -53,13 +53,18 @@ fn impedance(solimp: Solimp, r: f32) -> vec2<f32> {
     return vec2<f32>(d0 + y * (dw - d0), side * dy * (dw - d0) / width);
 }
 
+// Whether a reference has one number of each format, which says nothing.
+fn is_mixed(solref: vec2<f32>) -> bool {
+    return (solref.x > 0.0) != (solref.y > 0.0);
+}
+
 // Stiffness and damping of a row (documentation: modeling, "Reference"). spring is false for friction: no stiffness.
 fn spring_damper(w: u32, solref: vec2<f32>, solimp: Solimp, spring: bool) -> vec2<f32> {
     let dw = clamp(solimp.dw, MINIMP, MAXIMP);
     var tc = solref[0];
     var damp = solref[1];
-    // one number of each format says nothing: the defaults then
-    if (tc > 0.0) != (damp > 0.0) {
+    // the defaults where it says nothing
+    if is_mixed(solref) {
         tc = 0.02;
         damp = 1.0;
     }

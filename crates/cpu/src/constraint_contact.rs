@@ -55,10 +55,9 @@ fn contact_rows<T: Real>(m: &Model<T>, d: &mut World<T>, c: usize, r0: usize) {
         let friction = (normal / m.opt_impratio[0]).max(T::r(MINVAL));
         st_mu(d, on, c, mu * (friction / normal).sqrt());
         let mut solref_friction = ld_solref(&d.contact_solreffriction, c);
-        // none, or one number of each format, which says nothing: the contact's own
-        let (timed, damped) = (solref_friction[0].gt(T::zero()), solref_friction[1].gt(T::zero()));
-        let mixed = (timed & !damped) | (damped & !timed);
-        let unset = mixed | (solref_friction[0].same(T::zero()) & solref_friction[1].same(T::zero()));
+        // none, or one that says nothing: the contact's own
+        let unset =
+            is_mixed(solref_friction) | (solref_friction[0].same(T::zero()) & solref_friction[1].same(T::zero()));
         for k in 0..2 {
             solref_friction[k] = T::select(unset, solref[k], solref_friction[k]);
         }

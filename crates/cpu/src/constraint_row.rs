@@ -101,19 +101,23 @@ pub fn impedance<T: Real>(solimp: Solimp<T>, r: T) -> (T, T) {
     (imp, slope)
 }
 
+/// Whether a reference has one number of each format, which says nothing.
+#[inline(always)]
+pub fn is_mixed<T: Real>(solref: Solref<T>) -> T::Mask {
+    let (timed, damped) = (solref[0].gt(T::zero()), solref[1].gt(T::zero()));
+    (timed & !damped) | (damped & !timed)
+}
+
 /// Stiffness and damping of a row (documentation: modeling, "Reference"). `spring` is false for friction: no stiffness.
 #[inline(always)]
 pub fn spring_damper<T: Real>(m: &Model<T>, solref: Solref<T>, solimp: Solimp<T>, spring: bool) -> (T, T) {
     let tiny = T::r(MINVAL);
     let dw = clamp(solimp[1], MINIMP, MAXIMP);
-    let mut tc = solref[0];
-    let mut damp = solref[1];
-    // one number of each format says nothing: the defaults then
+    // the defaults where it says nothing
+    let mixed = is_mixed(solref);
+    let mut tc = T::select(mixed, T::r(0.02), solref[0]);
+    let damp = T::select(mixed, T::one(), solref[1]);
     let (timed, damped) = (tc.gt(T::zero()), damp.gt(T::zero()));
-    let mixed = (timed & !damped) | (damped & !timed);
-    tc = T::select(mixed, T::r(0.02), tc);
-    damp = T::select(mixed, T::one(), damp);
-    let (timed, damped) = (timed | mixed, damped | mixed);
     if m.opt.disableflags & disable::REFSAFE == 0 {
         tc = T::select(timed, tc.max(m.opt_timestep[0] * T::r(2.0)), tc);
     }
