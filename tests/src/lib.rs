@@ -10,6 +10,7 @@ pub mod fuzz;
 pub mod golden;
 pub mod left_out;
 pub mod models;
+pub mod on;
 pub mod poison;
 pub mod stage;
 pub mod tolerance;

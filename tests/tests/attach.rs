@@ -1,11 +1,9 @@
 //! Attaching at run time: what a hand takes where it is, it carries; what it lets go falls.
 
-use crate::batch::On;
-use crate::some_worlds::backends;
 use kiloworld_layout::Field;
 use kiloworld_model::Model;
-use kiloworld_sim::{Backend, Batch, BatchBuilder, Precision};
-use kiloworld_tests::adapter;
+use kiloworld_sim::{Backend, Batch, Precision};
+use kiloworld_tests::on::{On, backends};
 
 /// A hand on a lift and a turntable; a box that floats beside it until gravity is felt; rows that are as stiff as the step allows.
 const SCENE: &str = r#"<mujoco>
@@ -43,9 +41,7 @@ fn scene() -> Model {
 }
 
 fn build(model: &Model, on: On, n: usize) -> Batch {
-    let builder = Batch::builder(model).nworld(n).backend(on.0).precision(on.1).attachable();
-    let gpu = adapter::gpu().filter(|_| on.0 == Backend::Gpu);
-    gpu.into_iter().fold(builder, BatchBuilder::gpu).build().expect("a batch")
+    on.builder(model, n).attachable().build().expect("a batch")
 }
 
 /// Each world's thing stands elsewhere, turned.

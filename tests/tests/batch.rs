@@ -5,10 +5,7 @@ use kiloworld_layout::consts::status;
 use kiloworld_model::Model;
 use kiloworld_sim::{Backend, Batch, BatchBuilder, Precision, rng};
 use kiloworld_tests::adapter;
-
-/// A backend under test, and its lanes where they are not left to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct On(pub(crate) Backend, pub(crate) Precision, pub(crate) Option<u32>);
+use kiloworld_tests::on::{On, backends, model};
 
 const CPU64: On = On(Backend::Cpu, Precision::F64, None);
 const CPU32: On = On(Backend::Cpu, Precision::F32, None);
@@ -29,24 +26,9 @@ const STATE: [Field; 11] = [
     Field::eq_active,
 ];
 
-pub(crate) fn model(name: &str) -> Model {
-    let path = kiloworld_tests::corpus::root().join("models").join(name);
-    Model::from_path(&path).unwrap_or_else(|e| panic!("{e}"))
-}
-
 /// A batch whose world `i` is the world called `who[i]`: its own start velocity, later its own controls.
 pub(crate) fn batch(model: &Model, on: On, who: &[usize]) -> Batch {
-    let mut builder = Batch::builder(model).nworld(who.len()).backend(on.0).precision(on.1);
-    if on.0 == Backend::Gpu {
-        builder = builder.gpu(adapter::gpu().expect("the caller asked for a GPU"));
-    }
-    if let Some(lanes) = on.2 {
-        builder = builder.lanes(lanes);
-    }
-    let mut batch = builder.build().expect("a batch");
-    if model.layout.size.nkey > 0 {
-        batch.reset(None, Some(0)).expect("reset");
-    }
+    let mut batch = on.batch(model, who.len());
     let nv = model.layout.size.nv;
     let qvel: Vec<f64> = who.iter().flat_map(|&w| (0..nv).map(move |i| rng::uniform(7, w, 0, i) - 0.5)).collect();
     batch.set(Field::qvel, &qvel).expect("set");
@@ -206,15 +188,9 @@ fn b4_on_the_gpu() {
 #[test]
 fn overflow_freezes_and_says_what_is_needed() {
     let model = model("box_stack.xml");
-    for on in [CPU64, CPU32, GPU] {
-        if on.0 == Backend::Gpu && adapter::gpu().is_none() {
-            continue;
-        }
-        let build = |nworld: usize, nconmax: usize| {
-            let builder = Batch::builder(&model).nworld(nworld).backend(on.0).precision(on.1).nconmax(nconmax);
-            let gpu = if on.0 == Backend::Gpu { adapter::gpu() } else { None };
-            gpu.into_iter().fold(builder, BatchBuilder::gpu).build().expect("a batch")
-        };
+    for on in backends() {
+        let build =
+            |nworld: usize, nconmax: usize| on.builder(&model, nworld).nconmax(nconmax).build().expect("a batch");
         let mut b = build(2, 2);
         // world 1 is lifted out of touch
         let nq = model.layout.size.nq;
@@ -278,13 +254,8 @@ fn what_a_batch_refuses_names_place_and_remedy() {
 fn masses_can_differ_from_world_to_world() {
     let model = model("free_body.xml");
     let (nbody, nv) = (model.layout.size.nbody, model.layout.size.nv);
-    for on in [CPU64, CPU32, GPU] {
-        if on.0 == Backend::Gpu && adapter::gpu().is_none() {
-            continue;
-        }
-        let builder = Batch::builder(&model).nworld(2).backend(on.0).precision(on.1).per_world(Field::body_mass);
-        let gpu = if on.0 == Backend::Gpu { adapter::gpu() } else { None };
-        let mut b = gpu.into_iter().fold(builder, BatchBuilder::gpu).build().expect("a batch");
+    for on in backends() {
+        let mut b = on.builder(&model, 2).per_world(Field::body_mass).build().expect("a batch");
         let mut mass = model.layout.body_mass.repeat(2);
         mass[nbody + 1] *= 2.0;
         b.set(Field::body_mass, &mass).expect("set");

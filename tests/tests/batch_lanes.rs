@@ -1,10 +1,11 @@
 //! Laws B1 to B4 where the CPU steps a world in each lane of a register: a lane has the bits of a world by itself.
 
-use crate::batch::{On, batch, bits, model, run};
+use crate::batch::{batch, bits, run};
 use kiloworld_layout::Field;
 use kiloworld_layout::consts::status;
 use kiloworld_model::Model;
 use kiloworld_sim::{Backend, Batch, Precision, lanes};
+use kiloworld_tests::on::{On, model};
 
 /// A model of the project, or of the loader's tests, or one of these with another integrator.
 fn named(name: &str) -> Model {

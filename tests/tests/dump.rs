@@ -1,12 +1,10 @@
 //! A world in a file: what is written comes back, f64 runs it again, and files that are not dumps are refused.
 
-use crate::batch::{On, model};
-use crate::quarantine::build;
-use crate::some_worlds::backends;
 use kiloworld_layout::Field;
 use kiloworld_layout::consts::status;
 use kiloworld_model::Model;
 use kiloworld_sim::{Backend, Batch, Dump, Precision, rng};
+use kiloworld_tests::on::{On, backends, model};
 use std::path::PathBuf;
 
 /// A file of this process's own.
@@ -24,7 +22,7 @@ const STEPS: usize = 12;
 /// survives.
 fn failed(model: &Model, on: On) -> Batch {
     let n = 7;
-    let mut b = build(model, on, n, |b| b.history(6).per_world(Field::body_mass));
+    let mut b = on.builder(model, n).history(6).per_world(Field::body_mass).build().expect("a batch");
     let nbody = model.layout.size.nbody;
     let mass: Vec<f64> =
         (0..n * nbody).map(|i| model.layout.body_mass[i % nbody] * (1.0 + 0.125 * (i / nbody) as f64)).collect();
@@ -103,7 +101,7 @@ fn a_dumped_world_breaks_again_where_it_broke() {
 fn an_overflow_is_replayed() {
     let model = model("box_stack.xml");
     for on in backends() {
-        let mut b = build(&model, on, 2, |b| b.nconmax(3));
+        let mut b = on.builder(&model, 2).nconmax(3).build().expect("a batch");
         b.step(3).expect("steps");
         let path = file("overflow.npz");
         b.dump(1, &path).expect("written");

@@ -2,11 +2,12 @@
 //!
 //! `cargo xtask endurance` runs it in full; here it is scaled: see [`world_steps`], and on few models on a GPU.
 
-use crate::batch::{On, bits};
+use crate::batch::bits;
 use kiloworld_layout::Field;
 use kiloworld_layout::consts::status;
 use kiloworld_model::{Model, rows_always};
-use kiloworld_sim::{Backend, Batch, BatchBuilder, Precision, rng};
+use kiloworld_sim::{Backend, Batch, Precision, rng};
+use kiloworld_tests::on::On;
 use kiloworld_tests::{adapter, corpus};
 use std::collections::BTreeSet;
 
@@ -51,12 +52,11 @@ struct Rig {
 
 impl Rig {
     fn batch(&self, room: Option<(usize, usize)>) -> Batch {
-        let mut builder = Batch::builder(&self.model).nworld(self.n).backend(self.on.0).precision(self.on.1);
+        let mut builder = self.on.builder(&self.model, self.n);
         if let Some((nconmax, njmax)) = room {
             builder = builder.nconmax(nconmax).njmax(njmax);
         }
-        let gpu = adapter::gpu().filter(|_| self.on.0 == Backend::Gpu);
-        let mut b = gpu.into_iter().fold(builder, BatchBuilder::gpu).build().expect("a batch");
+        let mut b = builder.build().expect("a batch");
         if self.model.layout.size.nkey > 0 {
             b.reset(None, Some(0)).expect("reset");
         }

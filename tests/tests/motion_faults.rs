@@ -1,45 +1,14 @@
 //! Motion that once differed from MuJoCo 4.0.0: what it gives for small models, by its Python package, on every backend.
 
-use crate::batch::On;
 use kiloworld_layout::Field;
 use kiloworld_layout::consts::status;
 use kiloworld_model::Model;
-use kiloworld_sim::{Backend, Batch, BatchBuilder, Precision};
-use kiloworld_tests::{adapter, corpus};
+use kiloworld_sim::Precision;
+use kiloworld_tests::corpus;
+use kiloworld_tests::on::numbers;
 
 /// More than a register holds.
 pub(crate) const WORLDS: usize = 9;
-
-/// Single worlds and lanes in both precisions, and the GPU where there is one.
-pub(crate) fn backends() -> Vec<On> {
-    let mut on = Vec::new();
-    for precision in [Precision::F64, Precision::F32] {
-        on.extend([Some(1), None].map(|lanes| On(Backend::Cpu, precision, lanes)));
-    }
-    on.extend(adapter::gpu().map(|_| On(Backend::Gpu, Precision::F32, None)));
-    on
-}
-
-/// What makes a batch of the model on a backend.
-pub(crate) fn builder(model: &Model, on: On) -> BatchBuilder<'_> {
-    let mut builder = Batch::builder(model).nworld(WORLDS).backend(on.0).precision(on.1);
-    if on.0 == Backend::Gpu {
-        builder = builder.gpu(adapter::gpu().expect("a backend of the list"));
-    }
-    if let Some(lanes) = on.2 {
-        builder = builder.lanes(lanes);
-    }
-    builder
-}
-
-/// A batch of the model on a backend, at its first keyframe if it has one.
-fn batch(model: &Model, on: On) -> Batch {
-    let mut batch = builder(model, on).build().expect("a batch");
-    if model.layout.size.nkey > 0 {
-        batch.reset(None, Some(0)).expect("reset");
-    }
-    batch
-}
 
 /// A model of `tests/faults`.
 pub(crate) fn fault(name: &str) -> Model {
@@ -49,8 +18,8 @@ pub(crate) fn fault(name: &str) -> Model {
 
 /// The field of the model's start is MuJoCo's, in every world of every backend.
 fn check(what: &str, model: &Model, field: Field, mujoco: &[f64]) {
-    for on in backends() {
-        let mut batch = batch(model, on);
+    for on in numbers() {
+        let mut batch = on.batch(model, WORLDS);
         let ids: Vec<usize> = (0..WORLDS).collect();
         let found = batch.forward(&ids, &[field]).expect("a forward pass").remove(0);
         assert_eq!(found.len(), WORLDS * mujoco.len(), "{what}");
@@ -150,8 +119,8 @@ fn friction_follows_the_contact_where_its_reference_is_none() {
             <contact><pair geom1='f' geom2='b' solref='{solref}' solreffriction='{friction}' friction='5 5 0 0 0'/></contact></mujoco>"
         );
         let model = Model::from_str(&model).unwrap_or_else(|e| panic!("{e}"));
-        for on in backends() {
-            let found = batch(&model, on).world(WORLDS - 1).expect("a world");
+        for on in numbers() {
+            let found = on.batch(&model, WORLDS).world(WORLDS - 1).expect("a world");
             let off = (found.efc_KBIP[5] - damping).abs();
             assert!(off < 1e-4, "solref {solref}, solreffriction {friction} on {on:?}: {}", found.efc_KBIP[5]);
         }
@@ -226,8 +195,8 @@ fn gravity_compensation_needs_a_positive_one_and_an_actuator() {
 #[test]
 fn a_large_activation_is_no_divergence() {
     let model = fault("act_diverged");
-    for on in backends() {
-        let mut batch = batch(&model, on);
+    for on in numbers() {
+        let mut batch = on.batch(&model, WORLDS);
         batch.step(3).expect("steps");
         assert!(batch.status().expect("status").iter().all(|s| s & status::FROZEN == 0), "{on:?}");
         let qpos = batch.get(Field::qpos).expect("qpos");
@@ -239,8 +208,8 @@ fn a_large_activation_is_no_divergence() {
 #[test]
 fn little_friction_slides_in_f32() {
     let model = fault("low_friction_f32");
-    for on in backends() {
-        let mut batch = batch(&model, on);
+    for on in numbers() {
+        let mut batch = on.batch(&model, WORLDS);
         batch.step(1000).expect("steps");
         let qpos = batch.get(Field::qpos).expect("qpos");
         for row in qpos.chunks(7) {

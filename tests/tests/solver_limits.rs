@@ -1,8 +1,9 @@
 //! How many steps the solver takes, and what a world says that would need more, on every backend.
 
-use crate::motion_faults::{WORLDS, backends, builder, fault};
+use crate::motion_faults::{WORLDS, fault};
 use kiloworld_layout::Field;
 use kiloworld_sim::{Backend, Flag, GPU_ITERATIONS, Precision};
+use kiloworld_tests::on::numbers;
 
 /// MuJoCo's acceleration of `many_newton_steps`, after 15 steps.
 const QACC: [f64; 32] = [
@@ -44,8 +45,8 @@ const QACC: [f64; 32] = [
 #[test]
 fn newton_takes_the_steps_that_the_model_allows() {
     let model = fault("many_newton_steps");
-    for on in backends() {
-        let mut batch = builder(&model, on).build().expect("a batch");
+    for on in numbers() {
+        let mut batch = on.builder(&model, WORLDS).build().expect("a batch");
         let found = batch.forward(&[0, WORLDS - 1], &[Field::qacc]).expect("a forward pass").remove(0);
         // rows of stiffness 1e5 on dofs of 1e-3 kg: in f32 some digits go
         let tolerance = if on.1 == Precision::F64 { 1e-6 } else { 1e-3 } * 4_164.6;
@@ -69,9 +70,9 @@ fn newton_takes_the_steps_that_the_model_allows() {
 #[test]
 fn too_few_steps_are_told() {
     let model = fault("many_newton_steps");
-    for on in backends() {
+    for on in numbers() {
         for (iterations, short) in [(5, true), (10, true), (40, false), (1000, false)] {
-            let mut batch = builder(&model, on).iterations(iterations).build().expect("a batch");
+            let mut batch = on.builder(&model, WORLDS).iterations(iterations).build().expect("a batch");
             batch.step(1).expect("a step");
             let health = batch.health().expect("health");
             let worlds: Vec<usize> = health.of(Flag::NotConverged).map(|f| f.world).collect();

@@ -1,16 +1,10 @@
 //! What is done to some worlds of a batch is done to them alone: resets, rows, forward passes; and what a list may not hold.
 
-use crate::batch::{On, batch, bits, model, run};
+use crate::batch::{batch, bits, run};
 use kiloworld_layout::Field;
-use kiloworld_sim::{Backend, Batch, Error, Precision};
+use kiloworld_sim::{Backend, Batch, Error};
 use kiloworld_tests::adapter;
-
-/// The backends of these tests: f64 by itself, f32 in lanes, the GPU where there is one.
-pub(crate) fn backends() -> Vec<On> {
-    let mut on = vec![On(Backend::Cpu, Precision::F64, None), On(Backend::Cpu, Precision::F32, None)];
-    on.extend(adapter::gpu().map(|_| On(Backend::Gpu, Precision::F32, None)));
-    on
-}
+use kiloworld_tests::on::{backends, model};
 
 const COMPUTED: [Field; 5] = [Field::xpos, Field::qacc, Field::qfrc_bias, Field::ncon, Field::qfrc_constraint];
 
@@ -125,9 +119,7 @@ fn rows_of_a_model_field_reach_their_worlds() {
     let model = model("free_body.xml");
     let (nbody, nv, n) = (model.layout.size.nbody, model.layout.size.nv, 19);
     for on in backends() {
-        let builder = Batch::builder(&model).nworld(n).backend(on.0).precision(on.1).per_world(Field::body_mass);
-        let gpu = adapter::gpu().filter(|_| on.0 == Backend::Gpu);
-        let mut b = gpu.into_iter().fold(builder, kiloworld_sim::BatchBuilder::gpu).build().expect("a batch");
+        let mut b = on.builder(&model, n).per_world(Field::body_mass).build().expect("a batch");
         let push = |b: &mut Batch| {
             b.reset(None, None).expect("reset");
             let mut force = vec![0.0; n * 6 * nbody];
