@@ -546,6 +546,8 @@ fn said<T: Real>(m: &Model<T>, d: &World<T>, l: usize) -> Vec<Vec<f64>> {
 /// Every lane finds exactly what its world finds alone; slots that a world lacks hold nothing that could harm.
 fn lanes_find<T: Real>(what: &str, worlds: &[(Model<T::One>, Data<T::One>)]) {
     let (mut number, mut unlike) = (0, 0);
+    // what arrays have room for
+    let most = kiloworld_model::slots(&worlds[0].0.cast(|x| x.to_f64())).0;
     // far apart in the list, and each once in every lane
     let stride = (worlds.len() / T::LANES).max(1);
     for i in 0..worlds.len() {
@@ -564,6 +566,7 @@ fn lanes_find<T: Real>(what: &str, worlds: &[(Model<T::One>, Data<T::One>)]) {
             number += alone.len() - 1;
         }
         unlike += usize::from(alone.iter().any(|a| a != &alone[0]));
+        assert!(d.slot_ncon[0] as usize <= most, "{what}: {} slots, {most} at most", d.slot_ncon[0]);
         for c in 0..d.slot_ncon[0] as usize {
             assert!((0..T::LANES).any(|l| d.contact_on[c].get(l) == 1), "{what}: an empty slot");
             for l in (0..T::LANES).filter(|&l| d.contact_on[c].get(l) == 0) {

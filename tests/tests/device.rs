@@ -104,3 +104,38 @@ fn stages_are_timed_where_the_device_can() {
         assert!(times.is_empty());
     }
 }
+
+/// A device without memory is an error, and tells how many worlds it would have had memory for. In a process of its own, which
+/// may not have more.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_a_device_has_not_is_an_error() {
+    const CHILD: &str = "KILOWORLD_TEST_WITHOUT_MEMORY";
+    let name = "device::memory_that_a_device_has_not_is_an_error";
+    let Some(gpu) = gpu() else { return };
+    if !gpu.info().is_cpu {
+        kiloworld_tests::left_out::left_out("the memory of a real device cannot be limited");
+        return;
+    }
+    if std::env::var_os(CHILD).is_none() {
+        let this = std::env::current_exe().expect("a path");
+        let run = format!("ulimit -v 3000000; exec \"$0\" --exact {name} --nocapture --test-threads 1");
+        let out = std::process::Command::new("sh").env(CHILD, "1").args(["-c", &run]).arg(this).output();
+        let out = out.expect("a shell");
+        let said = [out.stdout, out.stderr].concat();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&said));
+        return;
+    }
+    // 40 kB a world
+    let size = Sizes { nq: 5000, nv: 4, nvpad: 4, nlevel1: 1, ..Sizes::default() };
+    let m = Model { size, qpos0: vec![0.0; 5000], ..Model::default() };
+    let made = |n: usize| GpuBatch::new(&gpu, &m, n, BatchOptions::default());
+    let too_many = 200_000;
+    let e = made(too_many).expect_err("8 GB do not fit");
+    assert!(matches!(e, GpuError::Memory { .. }), "{e}");
+    let most = GpuBatch::worlds_that_fit(&gpu, &m, too_many, &BatchOptions::default());
+    assert!((100..too_many).contains(&most), "{most}");
+    // and the device is as good as before
+    let batch = made(most / 4).expect("it fits");
+    assert_eq!(batch.nworld(), most / 4);
+}

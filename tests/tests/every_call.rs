@@ -1,13 +1,12 @@
 //! Every public call of a batch, on every backend: widths of one precision give the same bits, precisions and the GPU the same
 //! numbers.
 
-use crate::some_worlds::backends;
 use kiloworld_layout::Field;
 use kiloworld_model::Model;
 use kiloworld_sim::{Backend, Batch, Policy, Precision, Verdict, lanes};
-use kiloworld_tests::adapter;
+use kiloworld_tests::on::{On, backends};
 
-const MODEL: &str = r#"<mujoco model="calls"><option timestep="0.005"/><worldbody>
+const MODEL: &str = r#"<mujoco model="calls"><option timestep="0.005" OPTION/><worldbody>
   <geom type="plane" size="5 5 1"/>
   <body name="ball" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="1"/></body>
   <body name="a" pos="1 0 1"><joint name="a" type="slide" axis="1 0 0"/><geom size="0.1" mass="1"/></body>
@@ -42,7 +41,7 @@ fn drive(b: &mut Batch, gpu: bool) -> Seen {
     seen.push(("sizes".into(), sizes.map(|n| n as f64).to_vec()));
     seen.push(("ctrl_ranges".into(), b.ctrl_ranges().iter().flat_map(|r| [r.0, r.1]).collect()));
     assert_eq!(b.names().of(kiloworld_model::Kind::Actuator).name(1), Some("mb"));
-    assert!(!b.capacities().to_string().is_empty() && b.memory().0 > 0);
+    assert!(!b.capacities().to_string().is_empty() && b.routes().bytes_per_world > 0);
     assert!(b.backend_name().starts_with(if gpu { "gpu" } else { "cpu" }));
     assert_eq!(b.routes().backend.starts_with("gpu"), gpu);
     assert!(gpu || !b.on_software_device());
@@ -113,6 +112,8 @@ fn drive(b: &mut Batch, gpu: bool) -> Seen {
     let h = b.health().expect("health");
     assert_eq!(h.verdict, Verdict::Failed);
     seen.push(("health".into(), [h.nworld, h.ok, h.failed].map(|n| n as f64).to_vec()));
+    seen.push(("world_steps".into(), vec![b.world_steps().expect("a count") as f64]));
+    assert_eq!(b.advice().expect("none"), None);
     let history = b.history(4).expect("kept");
     seen.push(("history".into(), history.iter().flat_map(|r| [r.time(), r.get(Field::qpos)[0]]).collect()));
     let dump = b.dumped(4).expect("a dump");
@@ -133,14 +134,24 @@ fn drive(b: &mut Batch, gpu: bool) -> Seen {
 
 #[test]
 fn every_call_does_the_same_everywhere() {
-    let model = Model::from_str(MODEL).expect("reads");
+    everywhere("");
+}
+
+#[test]
+fn every_call_does_the_same_everywhere_with_pgs() {
+    everywhere(r#"solver="PGS""#);
+}
+
+#[test]
+fn every_call_does_the_same_everywhere_with_noslip() {
+    everywhere(r#"noslip_iterations="3" cone="elliptic""#);
+}
+
+fn everywhere(option: &str) {
+    let model = Model::from_str(&MODEL.replace("OPTION", option)).expect("reads");
     let run = |backend: Backend, precision: Precision, lanes: Option<u32>| {
-        let mut builder = Batch::builder(&model).nworld(WORLDS).backend(backend).precision(precision).control_period(2);
-        builder = builder.per_world(Field::body_mass).attachable().history(3).on_failure(Policy::Freeze);
-        builder = lanes.into_iter().fold(builder, |b, n| b.lanes(n));
-        if backend == Backend::Gpu {
-            builder = builder.gpu(adapter::gpu().expect("the caller found one"));
-        }
+        let builder = On(backend, precision, lanes).builder(&model, WORLDS).control_period(2);
+        let builder = builder.per_world(Field::body_mass).attachable().history(3).on_failure(Policy::Freeze);
         drive(&mut builder.build().expect("a batch"), backend == Backend::Gpu)
     };
     let reference = run(Backend::Cpu, Precision::F64, Some(1));

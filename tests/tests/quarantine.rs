@@ -1,23 +1,11 @@
 //! Worlds that cannot go on: what each policy does with them, the log, and the history of their last states.
 
-use crate::batch::{On, bits, model};
-use crate::some_worlds::backends;
+use crate::batch::bits;
 use kiloworld_layout::Field;
 use kiloworld_layout::consts::status;
 use kiloworld_model::Model;
-use kiloworld_sim::{Backend, Batch, BatchBuilder, Error, Policy, rng};
-use kiloworld_tests::adapter;
-
-pub(crate) fn build<'m>(
-    model: &'m Model,
-    on: On,
-    n: usize,
-    more: impl FnOnce(BatchBuilder<'m>) -> BatchBuilder<'m>,
-) -> Batch {
-    let builder = Batch::builder(model).nworld(n).backend(on.0).precision(on.1);
-    let gpu = adapter::gpu().filter(|_| on.0 == Backend::Gpu);
-    more(gpu.into_iter().fold(builder, BatchBuilder::gpu)).build().expect("a batch")
-}
+use kiloworld_sim::{Backend, Batch, Error, Policy, rng};
+use kiloworld_tests::on::{On, backends, model};
 
 const POISONED: usize = 4;
 const FLAT: usize = 7;
@@ -45,7 +33,7 @@ fn poison(b: &mut Batch) {
 fn a_failed_world_that_is_reset_stays_in_the_log() {
     let model = model("box_stack.xml");
     for on in backends() {
-        let mut b = build(&model, on, 18, |b| b);
+        let mut b = on.builder(&model, 18).build().expect("a batch");
         poison(&mut b);
         b.step(1).expect("steps");
         b.reset(Some(&[0, POISONED]), None).expect("reset");
@@ -66,7 +54,7 @@ fn each_policy_handles_the_worlds_that_fail_and_no_other() {
     let n = 18;
     for on in backends() {
         let run = |policy: Policy, fail: bool| {
-            let mut b = build(&model, on, n, |b| b.nconmax(2).on_failure(policy));
+            let mut b = on.builder(&model, n).nconmax(2).on_failure(policy).build().expect("a batch");
             piles(&mut b, n);
             if !fail {
                 // the same worlds without what makes two of them fail
@@ -107,7 +95,7 @@ fn each_policy_handles_the_worlds_that_fail_and_no_other() {
         // the pile is too much in either call
         assert_eq!(log.iter().map(|f| f.world).collect::<Vec<_>>(), [FLAT, POISONED, FLAT], "{on:?}: {log:?}");
 
-        let b = build(&model, on, n, |b| b.nconmax(2).on_failure(Policy::Error));
+        let b = on.builder(&model, n).nconmax(2).on_failure(Policy::Error).build().expect("a batch");
         let mut b = b;
         piles(&mut b, n);
         let error = b.step(10).expect_err("a world failed");
@@ -137,7 +125,7 @@ fn put_back_to_its_keyframe() {
     let model = model("humanoid.xml");
     let nq = model.layout.size.nq;
     for on in backends() {
-        let mut b = build(&model, on, 3, |b| b.on_failure(Policy::Reset));
+        let mut b = on.builder(&model, 3).on_failure(Policy::Reset).build().expect("a batch");
         b.reset(Some(&[1]), Some(1)).expect("reset");
         let start = b.get(Field::qpos).expect("qpos");
         b.step_with(5, &|w, k, ctrl| {
@@ -163,8 +151,8 @@ fn the_history_is_what_the_steps_began_with() {
     let model = model("quadruped.xml");
     let (n, depth, steps) = (19, 4, 11);
     for on in backends() {
-        let mut b = build(&model, on, n, |b| b.history(depth));
-        let mut plain = build(&model, on, n, |b| b);
+        let mut b = on.builder(&model, n).history(depth).build().expect("a batch");
+        let mut plain = on.builder(&model, n).build().expect("a batch");
         let ranges = b.ctrl_ranges();
         let control = |w: usize, k: usize, ctrl: &mut [f64]| {
             for (i, (c, (lo, hi))) in ctrl.iter_mut().zip(&ranges).enumerate() {
@@ -210,7 +198,7 @@ fn the_history_is_what_the_steps_began_with() {
 fn a_look_freezes_nothing() {
     let model = model("box_stack.xml");
     for on in backends() {
-        let mut b = build(&model, on, 3, |b| b.nconmax(2).history(3));
+        let mut b = on.builder(&model, 3).nconmax(2).history(3).build().expect("a batch");
         b.get(Field::qacc).expect("of all");
         b.forward(&[1], &[Field::qacc]).expect("of one");
         assert_eq!(b.status().expect("status"), [0; 3], "{on:?}");
@@ -219,4 +207,34 @@ fn a_look_freezes_nothing() {
         assert!(b.status().expect("status").iter().all(|&s| s & status::CONTACT_OVERFLOW != 0), "{on:?}");
         assert_eq!(b.history(1).expect("kept").len(), 1, "{on:?}");
     }
+}
+
+/// The count of steps knows what the log has forgotten.
+#[test]
+fn steps_of_worlds_that_were_put_back_count() {
+    let xml = r#"<mujoco><option timestep="0.001"/><worldbody><geom type="plane" size="1 1 1"/>
+        <body pos="0 0 0.10001"><joint type="slide" axis="0 0 1"/><geom size="0.1"/></body></worldbody></mujoco>"#;
+    let model = Model::from_str(xml).expect("compiles");
+    let n = 2048;
+    let on = On(Backend::Cpu, kiloworld_sim::Precision::F64, None);
+    let mut b = on.builder(&model, n).nconmax(0).on_failure(Policy::Reset).build().expect("a batch");
+    // how long a fall takes
+    let mut alone = on.builder(&model, 1).nconmax(0).build().expect("a batch");
+    alone.step(50).expect("steps");
+    let fall = alone.failures().expect("the log")[0].step;
+    assert!((1..10).contains(&fall), "{fall}");
+    let falls = 40;
+    for call in 0..falls * (fall + 1) {
+        b.step(1).expect("a step");
+        let (whole, rest) = ((call + 1) / (fall + 1), (call + 1) % (fall + 1));
+        if call % 37 == 0 || call + 1 == falls * (fall + 1) {
+            assert_eq!(b.world_steps().expect("a count"), (n * (whole * fall + rest)) as u64, "after {call}");
+        }
+    }
+    assert_eq!(b.failures().expect("the log").len(), 65_536, "{} worlds were put back", falls * n);
+    // nor does a reset by hand take any away
+    let before = b.world_steps().expect("a count");
+    b.step(1).expect("a step");
+    b.reset(Some(&[3, 5]), None).expect("reset");
+    assert_eq!(b.world_steps().expect("a count"), before + n as u64);
 }

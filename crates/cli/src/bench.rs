@@ -2,9 +2,9 @@
 
 use crate::args::Bench;
 use crate::arrays;
-use crate::common::{Outcome, builder, load, random_control, set_state, thousands, world_steps};
+use crate::common::{Outcome, advice, builder, fits, load, random_control, set_state, thousands};
 use crate::sweep::sweep;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kiloworld_sim::{Batch, Field};
 use serde_json::json;
 use std::path::Path;
@@ -68,13 +68,18 @@ pub(crate) fn measure(
 ) -> Result<Measured> {
     // drawn beforehand: what is timed is the simulator, as where a policy gives the controls
     let (worlds, nu) = (batch.nworld(), batch.model().size.nu);
-    let mut drawn = vec![0.0; args.steps * worlds * nu];
+    let what = format!("the controls of {} steps of {worlds} worlds", args.steps);
+    fits(args.steps as u128 * worlds as u128 * nu as u128, &what)?;
+    let n = args.steps * worlds * nu;
+    let mut drawn = Vec::new();
+    drawn.try_reserve_exact(n).with_context(|| format!("no memory for {what}"))?;
+    drawn.resize(n, 0.0);
     for (i, ctrl) in drawn.chunks_mut(nu.max(1)).enumerate() {
         control(i % worlds, i / worlds, ctrl);
     }
     let given = |w: usize, k: usize, ctrl: &mut [f64]| ctrl.copy_from_slice(&drawn[(k * worlds + w) * nu..][..nu]);
     let mut rates = Vec::new();
-    let start = world_steps(batch)?;
+    let start = batch.world_steps()?;
     let mut made = start;
     for _ in 0..args.repeats.max(1) {
         restore(batch, saved)?;
@@ -83,12 +88,12 @@ pub(crate) fn measure(
         // the device has finished when it can be read
         batch.report()?;
         let seconds = clock.elapsed().as_secs_f64();
-        let now = world_steps(batch)?;
-        rates.push((now - made) / seconds);
+        let now = batch.world_steps()?;
+        rates.push((now - made) as f64 / seconds);
         made = now;
     }
     rates.sort_by(f64::total_cmp);
-    Ok(Measured { rates, world_steps: made - start })
+    Ok(Measured { rates, world_steps: (made - start) as f64 })
 }
 
 /// One measurement; false where worlds failed, so that the number does not count.
@@ -112,7 +117,7 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
     let later = |w: usize, k: usize, ctrl: &mut [f64]| control(w, k + 1 + args.warmup, ctrl);
     let Measured { rates, .. } = measure(&mut batch, &saved, args, &later)?;
     let report = batch.report()?;
-    let (bytes, shared) = batch.memory();
+    let advice = advice(&mut batch)?;
     let stages = if args.stages { batch.profile(20, &control)? } else { Vec::new() };
     let stages: Vec<(String, f64)> = stages.into_iter().map(|(s, secs)| (s.name().to_owned(), 1e3 * secs)).collect();
     let device = batch.device_numbers(COUNTED)?;
@@ -126,7 +131,8 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
                 "model": path, "backend": batch.backend_name(), "worlds": worlds, "steps": args.steps, "repeats": rates.len(),
                 "world_steps_per_s": {"min": min, "median": median, "max": max},
                 "stage_ms_per_step": stages.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-                "cold_start_s": cold, "bytes_per_world": bytes, "bytes_shared": shared, "report": report,
+                "cold_start_s": cold, "bytes_per_world": batch.routes().bytes_per_world, "bytes_shared": batch.routes().bytes_shared,
+                "capacities": batch.capacities(), "report": report, "advice": advice,
                 "device": &device,
                 "predicted_s_per_step": device.as_ref().filter(|_| asked).map(|d| d.predicted(bandwidth, peak)),
             })
@@ -134,19 +140,23 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
     } else {
         println!("{} × {} on {}", path.display(), thousands(worlds), batch.backend_name());
         println!(
-            "  world-steps/s: median {}, min {}, max {} ({} × {} steps{}); cold start {cold:.2} s; {} bytes a world",
+            "  world-steps/s: median {}, min {}, max {} ({} × {} steps{}); cold start {cold:.2} s",
             thousands(median as usize),
             thousands(min as usize),
             thousands(max as usize),
             rates.len(),
             args.steps,
-            if report.all_ok() { "" } else { ", frozen worlds not counted" },
-            thousands(bytes)
+            if report.all_ok() { "" } else { ", frozen worlds not counted" }
         );
+        println!("  memory: {}", batch.routes().memory());
+        println!("  {}", batch.routes().room());
         println!(
             "  contacts {:.1}, rows {:.1}, solver iterations {:.1} a world; {} of {worlds} worlds ok",
             report.ncon_mean, report.nefc_mean, report.niter_mean, report.ok
         );
+        if let Some(advice) = advice {
+            println!("  {advice}");
+        }
         if let Some(d) = &device {
             println!(
                 "  {} lanes x {} worlds a group; a step: {} dispatches, {:.0} barriers, {:.2} MB read, {:.2} MB written ({:.2} MB \
@@ -162,11 +172,15 @@ fn row(args: &Bench, path: &Path, worlds: usize, json: bool) -> Result<bool> {
             );
             if asked {
                 let predicted = d.predicted(bandwidth, peak);
+                let measured = if median > 0.0 {
+                    format!("measured {:.3} ms a step", 1e3 * report.ok as f64 / median)
+                } else {
+                    "no world moved, so nothing was measured".to_owned()
+                };
                 println!(
-                    "  predicted from bandwidth and peak: {:.3} ms a step, {} world-steps/s; measured {:.3} ms a step",
+                    "  predicted from bandwidth and peak: {:.3} ms a step, {} world-steps/s; {measured}",
                     1e3 * predicted,
-                    thousands((worlds as f64 / predicted) as usize),
-                    1e3 * report.ok as f64 / median
+                    thousands((worlds as f64 / predicted) as usize)
                 );
             }
         }

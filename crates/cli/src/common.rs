@@ -6,9 +6,8 @@ use crate::out::{names, one_line};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kiloworld_gpu::TuningChange;
-use kiloworld_layout::consts::status;
 use kiloworld_model::{Kind, Model};
-use kiloworld_sim::{Backend, Batch, BatchBuilder, Field, Precision, rng};
+use kiloworld_sim::{Backend, Batch, BatchBuilder, Field, Precision, memory, rng};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -126,15 +125,21 @@ pub(crate) fn step(
     }
 }
 
-/// Steps that the worlds have finished since the batch was reset, all together: a frozen world makes none, and those of a world that
-/// failed and was put back count. What the log of failures has forgotten is not counted.
-pub(crate) fn world_steps(batch: &mut Batch) -> Result<f64> {
-    let now: f64 = batch.get(Field::nstep)?.iter().sum();
-    let frozen = |s: i32| s & status::FROZEN != 0;
-    let mut status = batch.status()?;
-    // the newest entry of a world that is still frozen is in its own count
-    let put_back = batch.failures()?.into_iter().rev().filter(|f| !frozen(std::mem::take(&mut status[f.world])));
-    Ok(now + put_back.map(|f| f.step as f64).sum::<f64>())
+/// The capacities to run again with, where worlds froze for want of them.
+pub(crate) fn advice(batch: &mut Batch) -> Result<Option<String>> {
+    let advice = batch.advice()?;
+    Ok(advice.map(|room| format!("overflow: run again with --nconmax {} --njmax {}", room.ncon, room.nefc)))
+}
+
+/// An error where so many numbers do not fit into memory, before they are asked for.
+pub(crate) fn fits(numbers: u128, what: &str) -> Result<()> {
+    let bytes = 8 * numbers;
+    match memory::available() {
+        Some(there) if bytes > u128::from(there) => {
+            bail!("{what} need {} of memory, {} are available", memory::bytes(bytes), memory::bytes(there.into()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Takes steps `done` to `steps` in pieces, with a progress bar: `step(at, n)`.

@@ -2,7 +2,7 @@
 
 use crate::args::Health;
 use crate::arrays;
-use crate::common::{Outcome, builder, in_pieces, keyframe, load, random_control, set_state, step, thousands};
+use crate::common::{Outcome, advice, builder, in_pieces, keyframe, load, random_control, set_state, step, thousands};
 use crate::out::names;
 use anyhow::{Context, Result, bail};
 use kiloworld_model::{Kind, Model};
@@ -31,11 +31,15 @@ pub(crate) fn run(args: &Health, json: bool) -> Result<Outcome> {
         let control = random_control(&batch, args.drive.seed);
         in_pieces(0, args.drive.steps, json, |at, n| Ok(step(&mut batch, args.drive.ctrl, &control, at, n)?))?;
         let health = batch.health()?;
+        let advice = advice(&mut batch)?;
         worst = worst.max(health.verdict);
         if json {
             println!(
                 "{}",
-                json!({ "model": path, "backend": batch.backend_name(), "steps": args.drive.steps, "health": health })
+                json!({
+                    "model": path, "backend": batch.backend_name(), "steps": args.drive.steps, "nconmax": batch.routes().nconmax,
+                    "njmax": batch.routes().njmax, "capacities": batch.capacities(), "health": health, "advice": advice,
+                })
             );
             continue;
         }
@@ -46,7 +50,11 @@ pub(crate) fn run(args: &Health, json: bool) -> Result<Outcome> {
             thousands(args.drive.steps),
             batch.backend_name()
         );
+        println!("{}", batch.routes().room());
         println!("{health}");
+        if let Some(advice) = advice {
+            println!("{advice}");
+        }
         if args.all {
             for finding in health.findings.iter().take(SHOWN) {
                 println!("  {finding}");

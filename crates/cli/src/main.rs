@@ -29,7 +29,7 @@ use common::Outcome;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// 0: as it should; 1: an error; 2: usage (clap's); 3: ran to the end, but worlds failed or a law does not hold.
+/// 0: as it should; 1: an error; 2: usage (clap's); 3: worlds failed, whatever the policy for them, or a law does not hold.
 fn main() -> ExitCode {
     quiet_driver();
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn,wgpu=error,naga=error"))
@@ -53,7 +53,8 @@ fn main() -> ExitCode {
         Ok(Outcome::Failed) => ExitCode::from(3),
         Err(error) => {
             diagnostics::report(&error, cli.json);
-            ExitCode::FAILURE
+            let failed = matches!(error.downcast_ref(), Some(kiloworld_sim::Error::Failed(_)));
+            if failed { ExitCode::from(3) } else { ExitCode::FAILURE }
         }
     }
 }

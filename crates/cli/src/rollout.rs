@@ -2,9 +2,10 @@
 
 use crate::args::{FailureArg, Rollout};
 use crate::arrays::{self, Array};
-use crate::common::{self, Outcome, builder, in_pieces, keyframe, load, random_control, thousands, world_steps};
+use crate::common::{self, Outcome, advice, builder, in_pieces, keyframe, load, random_control, thousands};
 use crate::out::Out;
 use anyhow::{Context, Result, bail};
+use kiloworld_sim::memory::{bytes, peak};
 use kiloworld_sim::{Batch, Dump, Field};
 use serde_json::json;
 use std::path::PathBuf;
@@ -17,21 +18,14 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     let model = load(&args.model)?;
     let builder = builder(&model, args.worlds, &args.place).on_failure(args.on_failure.into()).history(args.history);
     let mut batch = builder.build()?;
-    let (bytes, shared) = batch.memory();
     let keyframe = keyframe(&model, args.drive.keyframe.as_deref())?;
     if keyframe.is_some() {
         batch.reset(None, keyframe)?;
     }
     if !json {
         println!("{}: {} worlds on {}", args.model.display(), thousands(args.worlds), batch.backend_name());
-        println!(
-            "memory: {} bytes a world, {:.1} MB in all, {:.1} MB of shared work arrays",
-            thousands(bytes),
-            (bytes * args.worlds) as f64 / 1e6,
-            shared as f64 / 1e6
-        );
-        let size = &batch.model().size;
-        println!("room for {} contacts and {} rows: {}", size.nconmax, size.njmax, batch.capacities());
+        println!("memory: {}", batch.routes().memory());
+        println!("{}", batch.routes().room());
     }
     let control = random_control(&batch, args.drive.seed);
     let mut dumps = Dumps { dir: args.dump_failed.clone(), force: args.force, seen: 0, written: Vec::new() };
@@ -46,7 +40,7 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     step(&mut batch, 0, first)?;
     batch.report()?;
     let cold = start.elapsed().as_secs_f64();
-    let before = world_steps(&mut batch)?;
+    let before = batch.world_steps()?;
 
     let clock = Instant::now();
     in_pieces(first, args.drive.steps, json, |at, n| step(&mut batch, at, n))?;
@@ -54,9 +48,10 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     let elapsed = clock.elapsed().as_secs_f64();
 
     let failures = batch.failures()?;
-    let made = world_steps(&mut batch)?;
+    let made = batch.world_steps()?;
+    let advice = advice(&mut batch)?;
     let timed = args.drive.steps - first;
-    let rate = if timed == 0 { 0.0 } else { (made - before) / elapsed };
+    let rate = if timed == 0 { 0.0 } else { (made - before) as f64 / elapsed };
     let factor = rate * batch.model().opt_timestep[0];
     if let Some(out) = out {
         let fields = [Field::time, Field::qpos, Field::qvel, Field::act, Field::status];
@@ -72,8 +67,9 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
             "{}",
             json!({
                 "model": args.model, "backend": batch.backend_name(), "worlds": args.worlds, "steps": args.drive.steps,
-                "world_steps": made, "world_steps_per_s": rate, "real_time_factor": factor, "cold_start_s": cold,
-                "bytes_per_world": bytes, "bytes_shared": shared, "report": report,
+                "world_steps": made as f64, "world_steps_per_s": rate, "real_time_factor": factor, "cold_start_s": cold,
+                "bytes_per_world": batch.routes().bytes_per_world, "bytes_shared": batch.routes().bytes_shared, "bytes_peak": peak(),
+                "capacities": batch.capacities(), "report": report, "advice": advice,
                 "failures": failures.len(), "first_failures": &failures[..failures.len().min(SHOWN)], "dumps": dumps.written,
             })
         );
@@ -117,8 +113,11 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
         for file in &dumps.written {
             println!("dumped: kiloworld replay {}", file.display());
         }
-        if report.contact_overflow + report.row_overflow > 0 {
-            println!("overflow: run again with --nconmax {} --njmax {}", report.ncon_max + 8, report.nefc_max + 16);
+        if let Some(advice) = advice {
+            println!("{advice}");
+        }
+        if let Some(peak) = peak() {
+            println!("this process took at most {} of memory", bytes(peak.into()));
         }
     }
     // a world that failed and was put back failed

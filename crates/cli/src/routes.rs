@@ -7,7 +7,7 @@ use serde_json::json;
 
 pub(crate) fn run(args: &Routes, json: bool) -> Result<Outcome> {
     let model = load(&args.model)?;
-    let routes = builder(&model, args.worlds, &args.place).build()?.routes();
+    let routes = builder(&model, args.worlds, &args.place).routes()?;
     if json {
         println!("{}", json!({ "model": args.model, "routes": routes }));
     } else {

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Size, json: bool) -> Result<Outcome> {
     let room = args.memory.map_or("a GiB".to_owned(), |m| format!("{m} GiB"));
     for m in &sizing.memory {
         println!(
-            "{}: {} bytes a world, {} bytes besides; {} worlds in {room}",
+            "{}: {} bytes a world, up to {} bytes besides; {} worlds in {room}",
             m.place,
             thousands(usize::try_from(m.bytes_per_world)?),
             thousands(usize::try_from(m.bytes_shared)?),

@@ -2,7 +2,7 @@
 
 use crate::args::Trace;
 use crate::arrays::{self, Array};
-use crate::common::{Outcome, builder, keyframe, load, set_state};
+use crate::common::{Outcome, advice, builder, fits, keyframe, load, set_state};
 use crate::events::Event;
 use crate::out::{self, Out};
 use anyhow::{Result, bail};
@@ -24,12 +24,19 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
     // an array without numbers may have any number of rows
     let nworld =
         start.values().filter(|a| a.shape.len() == 2 && !a.data.is_empty()).map(|a| a.shape[0]).max().unwrap_or(1);
+    if out.is_some() {
+        let each = 5 + size.nq as u128 + 2 * size.nv as u128;
+        fits(args.steps as u128 * nworld as u128 * each, &format!("{} steps of {nworld} worlds", args.steps))?;
+    }
     let events = Event::parse(&args.at, &model, args.steps)?;
     let mut builder = builder(&model, nworld, &args.place).control_period(args.control_period);
     if events.iter().any(Event::captures) {
         builder = builder.attachable();
     }
     let mut batch = builder.build()?;
+    if out.is_some() {
+        println!("{}", batch.routes().room());
+    }
     batch.reset(None, keyframe(&model, args.keyframe.as_deref())?)?;
     set_state(&mut batch, &start)?;
     let ctrl = args.ctrl.as_deref().map(|path| controls(path, size, nworld)).transpose()?;
@@ -127,6 +134,10 @@ pub(crate) fn run(args: &Trace, _json: bool) -> Result<Outcome> {
             arrays.push(("contact", Array { shape: vec![contacts.len() / 17, 17], data: contacts }));
             arrays::write(out, arrays)?;
         }
+    }
+    // what is on the terminal is JSON
+    if let Some(advice) = advice(&mut batch)? {
+        eprintln!("{advice}");
     }
     Ok(if batch.report()?.all_ok() { Outcome::Ok } else { Outcome::Failed })
 }

@@ -1,23 +1,12 @@
 //! What the binary reads and writes besides its answers: files of others, names that mean no good, readers that go away.
 
+mod common;
+
+use common::{command, kiloworld, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kiloworld"));
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).args(args);
-    command
-}
-
-fn kiloworld(args: &[&str]) -> Output {
-    command(args).output().expect("starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// An empty folder of a test's own.
 fn folder(name: &str) -> PathBuf {

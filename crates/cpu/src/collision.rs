@@ -38,6 +38,10 @@ pub fn collision<T: Real>(m: &Model<T>, d: &mut World<T>) {
                 count += T::select(set.on[i], T::one(), T::zero());
                 kept += T::select(on, T::one(), T::zero());
                 if on.any() {
+                    let len = d.contact_dist.len();
+                    if slots == len {
+                        crate::lengthen(m, d, crate::CONTACTS, len, slots + 1, m.size.nconmax);
+                    }
                     write_contact(m, d, k, slots, &set, i, on, margin);
                     slots += 1;
                 }

@@ -36,7 +36,7 @@ impl<T: Real> Rows<T> {
     /// Room for the `n` rows of an item that some worlds have: the first slot, and the worlds that hold them; `None` where
     /// nothing is wanted or they fit nowhere.
     #[inline(always)]
-    fn take(&mut self, d: &mut World<T>, wanted: T::Mask, n: usize) -> Option<(usize, T::Mask)> {
+    fn take(&mut self, m: &Model<T>, d: &mut World<T>, wanted: T::Mask, n: usize) -> Option<(usize, T::Mask)> {
         if n == 0 || !wanted.any() {
             return None;
         }
@@ -49,6 +49,10 @@ impl<T: Real> Rows<T> {
         }
         self.held = T::select(on, self.held + rows, self.held);
         self.slots += n;
+        let len = d.efc_pos.len();
+        if self.slots > len {
+            crate::lengthen(m, d, crate::ROWS, len, self.slots, self.most_slots);
+        }
         for r in first..self.slots {
             for l in 0..T::LANES {
                 d.efc_on[r].set(l, i32::from(on.get(l)));
@@ -78,7 +82,7 @@ pub fn constraint<T: Real>(m: &Model<T>, d: &mut World<T>) {
 
     for e in 0..m.size.neq {
         let (worlds, n) = equality_count(m, d, e);
-        d.eq_efc_address[e] = match rows.take(d, worlds, if on { n } else { 0 }) {
+        d.eq_efc_address[e] = match rows.take(m, d, worlds, if on { n } else { 0 }) {
             Some((r, _)) => index(r),
             None => -1,
         };
@@ -87,13 +91,13 @@ pub fn constraint<T: Real>(m: &Model<T>, d: &mut World<T>) {
     if on {
         for i in 0..m.size.nv {
             let worlds = dof_friction_count(m, i);
-            if let Some((r, on)) = rows.take(d, worlds, 1) {
+            if let Some((r, on)) = rows.take(m, d, worlds, 1) {
                 dof_friction_row(m, d, on, i, r);
             }
         }
         for t in 0..m.size.ntendon {
             let worlds = tendon_friction_count(m, t);
-            if let Some((r, on)) = rows.take(d, worlds, 1) {
+            if let Some((r, on)) = rows.take(m, d, worlds, 1) {
                 tendon_friction_row(m, d, on, t, r);
             }
         }
@@ -102,13 +106,13 @@ pub fn constraint<T: Real>(m: &Model<T>, d: &mut World<T>) {
     if on {
         for i in 0..2 * m.size.njnt {
             let (pos, worlds) = joint_limit_count(m, d, i);
-            if let Some((r, on)) = rows.take(d, worlds, 1) {
+            if let Some((r, on)) = rows.take(m, d, worlds, 1) {
                 joint_limit_row(m, d, on, i, r, pos);
             }
         }
         for i in 0..2 * m.size.ntendon {
             let (pos, worlds) = tendon_limit_count(m, d, i);
-            if let Some((r, on)) = rows.take(d, worlds, 1) {
+            if let Some((r, on)) = rows.take(m, d, worlds, 1) {
                 tendon_limit_row(m, d, on, i, r, pos);
             }
         }
@@ -116,7 +120,7 @@ pub fn constraint<T: Real>(m: &Model<T>, d: &mut World<T>) {
     let nl = rows.held - ne - nf;
     for c in 0..id(d.slot_ncon[0]) {
         let (worlds, n) = contact_count(m, d, c);
-        d.contact_efc_address[c] = match rows.take(d, worlds, if on { n } else { 0 }) {
+        d.contact_efc_address[c] = match rows.take(m, d, worlds, if on { n } else { 0 }) {
             Some((r, _)) => index(r),
             None => -1,
         };

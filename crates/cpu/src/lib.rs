@@ -51,10 +51,27 @@ pub mod velocity;
 pub use dispatch::{Compiled, WithNumber, widths, with_lanes};
 pub use real::{Ints, Mask, Real, Scalar};
 
-use kiloworld_layout::{Call, Data, Model};
+use kiloworld_layout::{Call, Data, Field, Model, SizeName, Sizes};
 
 /// The arrays of the worlds that `T` stands for.
 pub type World<T> = Data<T, <T as Real>::Int>;
+
+/// What there is more or less of from step to step.
+const CONTACTS: &[SizeName] = &[SizeName::nconmax];
+const ROWS: &[SizeName] = &[SizeName::njmax, SizeName::njdual];
+
+/// Worlds with every number zero, the fields `out` left out. Arrays of contacts and rows have elements once worlds need them: most of
+/// the slots that several worlds can need together never are, and what was never written takes no memory.
+pub fn world<T: Real>(size: &Sizes, out: &[Field]) -> World<T> {
+    World::<T>::filled_but(size, T::zero(), T::Int::splat(0), out, &[CONTACTS, ROWS].concat())
+}
+
+/// Lengthens arrays of `len` elements, of which there are `most` at most, so that they have `n`.
+#[cold]
+fn lengthen<T: Real>(m: &Model<T>, d: &mut World<T>, of: &[SizeName], len: usize, n: usize, most: usize) {
+    let len = n.max(2 * len).max(64).min(most);
+    d.lengthen(&m.size, of, len, T::zero(), T::Int::splat(0));
+}
 
 /// Runs one entry of the step's list on the worlds that `T` stands for.
 pub fn run<T: Compiled>(call: Call, m: &Model<T>, d: &mut World<T>) {

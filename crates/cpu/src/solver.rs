@@ -19,7 +19,7 @@ use kiloworld_layout::consts::{MINVAL, disable, solver as kind};
 pub(crate) const DONE: usize = 0;
 /// `solver_scalar`: the Newton decrement that rounding alone makes.
 pub(crate) const FLOOR: usize = 1;
-/// `solver_scalar`: not 0 where the factor in `solver_H` is still that of the Hessian.
+/// `solver_scalar`: not 0 where the factor in `solver_Hc` is still that of the Hessian.
 const FACTORED: usize = 2;
 /// `solver_scalar`: derivative of the cost along the search direction at its start.
 pub(crate) const SLOPE: usize = 3;
@@ -118,12 +118,12 @@ pub fn solver_iter<T: Real>(m: &Model<T>, d: &mut World<T>) {
     // a world at its minimum is here again where its gradient is all rounding: the factor it has tells that
     if (live & d.solver_scalar[FACTORED].same(T::zero())).any() {
         hessian(m, d, live);
-        factor(&mut d.solver_H, m.size.nv, m.size.nvpad, &d.solver_tile);
+        factor(&mut d.solver_Hc, m.size.nv, &d.solver_tile);
     }
     for (s, g) in d.solver_search.iter_mut().zip(&d.solver_grad) {
         *s = -*g;
     }
-    solve(&d.solver_H, m.size.nvpad, &d.solver_tile, &mut d.solver_search);
+    solve(&d.solver_Hc, &d.solver_tile, &mut d.solver_search);
     let slope = dot(&d.solver_grad, &d.solver_search);
     d.solver_scalar[SLOPE] = slope;
     let decrement = -slope * T::r(0.5);

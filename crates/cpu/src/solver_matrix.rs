@@ -4,6 +4,7 @@ use crate::cone::{Cone, cone_hessian};
 use crate::{Mask, Real, World};
 use kiloworld_layout::Model;
 use kiloworld_layout::consts::{MINVAL, cnstr};
+use kiloworld_layout::triangle;
 
 // CPU only: in `solver_vector.wgsl`.
 /// `y = M x`
@@ -51,13 +52,13 @@ pub(crate) fn solve_m<T: Real>(m: &Model<T>, factor: &[T], diag_inv: &[T], x: &m
 /// pair touches another where M or a group of rows has an entry, or where elimination makes one.
 #[inline(always)]
 pub(crate) fn tiles<T: Real>(m: &Model<T>, d: &mut World<T>) {
-    let (nv, stride) = (m.size.nv, m.size.nvpad);
+    let nv = m.size.nv;
     let npair = nv.div_ceil(2);
     let pair = |i: i32| (nv - 1 - i as usize) / 2;
-    d.solver_touch[..npair * stride].fill(0);
+    d.solver_touch.fill(0);
     for i in 0..nv {
         let adr = m.M_rowadr[i] as usize;
-        let row = &mut d.solver_touch[(nv - 1 - i) / 2 * stride..][..stride];
+        let row = &mut d.solver_touch[(nv - 1 - i) / 2 * npair..][..npair];
         for k in adr..adr + m.M_rownnz[i] as usize {
             row[pair(m.M_colind[k])] = 1;
         }
@@ -68,7 +69,7 @@ pub(crate) fn tiles<T: Real>(m: &Model<T>, d: &mut World<T>) {
         for (k, &i) in colind.iter().enumerate() {
             // once a pair of rows: for the one with more columns
             if k + 1 == colind.len() || pair(colind[k + 1]) != pair(i) {
-                let row = &mut d.solver_touch[pair(i) * stride..][..stride];
+                let row = &mut d.solver_touch[pair(i) * npair..][..npair];
                 for &j in &colind[..=k] {
                     row[pair(j)] = 1;
                 }
@@ -77,8 +78,8 @@ pub(crate) fn tiles<T: Real>(m: &Model<T>, d: &mut World<T>) {
         e += d.solver_group[e] as usize;
     }
     for p in 0..npair {
-        let (row, rest) = d.solver_touch[p * stride..].split_at_mut(stride);
-        let list = &mut d.solver_tile[p * stride..][..stride];
+        let (row, rest) = d.solver_touch[p * npair..].split_at_mut(npair);
+        let list = &mut d.solver_tile[p * npair..][..npair];
         let mut n = 0;
         for q in p + 1..npair {
             if row[q] != 0 {
@@ -88,7 +89,7 @@ pub(crate) fn tiles<T: Real>(m: &Model<T>, d: &mut World<T>) {
         }
         list[0] = n as i32;
         for k in 1..=n {
-            let fill = &mut rest[(list[k] as usize - p - 1) * stride..][..stride];
+            let fill = &mut rest[(list[k] as usize - p - 1) * npair..][..npair];
             for &q in &list[k + 1..=n] {
                 fill[q as usize] = 1;
             }
@@ -104,14 +105,14 @@ fn columns(nv: usize, p: i32) -> (usize, Option<usize>) {
     (high, high.checked_sub(1))
 }
 
-/// `solver_H = M + Jᵀ s″ J`, lower triangle. Rows count in the worlds that are `live`; the others' forces are found.
+/// `solver_Hc = M + Jᵀ s″ J`. Rows count in the worlds that are `live`; the others' forces are found.
 #[inline(always)]
 pub(crate) fn hessian<T: Real>(m: &Model<T>, d: &mut World<T>, live: T::Mask) {
-    let (nv, stride) = (m.size.nv, m.size.nvpad);
+    let nv = m.size.nv;
     for i in 0..nv {
-        let row = &mut d.solver_H[i * stride..][..=i];
+        let row = &mut d.solver_Hc[triangle(i)..][..=i];
         row[i.saturating_sub(1)] = T::zero();
-        let list = &d.solver_tile[(nv - 1 - i) / 2 * stride..];
+        let list = &d.solver_tile[(nv - 1 - i) / 2 * nv.div_ceil(2)..];
         for &q in &list[1..=list[0] as usize] {
             let (high, low) = columns(nv, q);
             row[high] = T::zero();
@@ -202,15 +203,15 @@ fn hessian_add<T: Real, const R: usize>(
     weight: &[T],
     block: Option<&[[T; 6]; 6]>,
 ) {
-    let stride = m.size.nvpad;
     let nnz = d.efc_J_rownnz[first] as usize;
     let colind = &d.efc_J_colind[first * m.size.njrow..][..nnz];
     let jac: [&[T]; R] = core::array::from_fn(|r| &d.efc_Jc[(e + r) * m.size.njrow..][..nnz]);
     // two rows of H in one pass along the rows of J
     for i in (1..nnz).step_by(2) {
         let (p, q) = (weighted(&jac, i - 1, weight, block), weighted(&jac, i, weight, block));
-        let (above, row_q) = d.solver_H.split_at_mut(colind[i] as usize * stride);
-        let (row_p, row_q) = (&mut above[colind[i - 1] as usize * stride..][..stride], &mut row_q[..stride]);
+        let [at_p, at_q] = [colind[i - 1], colind[i]].map(|j| j as usize);
+        let (above, row_q) = d.solver_Hc.split_at_mut(triangle(at_q));
+        let (row_p, row_q) = (&mut above[triangle(at_p)..][..=at_p], &mut row_q[..=at_q]);
         for k in 0..i {
             let (mut sum_p, mut sum_q) = (p[0] * jac[0][k], q[0] * jac[0][k]);
             for r in 1..R {
@@ -221,11 +222,11 @@ fn hessian_add<T: Real, const R: usize>(
             row_p[j] += sum_p;
             row_q[j] += sum_q;
         }
-        row_q[colind[i] as usize] += sum_of(&jac, i, &q);
+        row_q[at_q] += sum_of(&jac, i, &q);
     }
     if nnz % 2 == 1 {
         let q = weighted(&jac, nnz - 1, weight, block);
-        let row = &mut d.solver_H[colind[nnz - 1] as usize * stride..][..stride];
+        let row = &mut d.solver_Hc[triangle(colind[nnz - 1] as usize)..];
         for k in 0..nnz {
             row[colind[k] as usize] += sum_of(&jac, k, &q);
         }
@@ -267,19 +268,20 @@ fn sum_of<T: Real, const R: usize>(jac: &[&[T]; R], k: usize, x: &[T; R]) -> T {
 ///
 /// Two rows are eliminated at once from each pair of rows above that they touch, tile by tile of [`tiles`].
 #[inline(always)]
-pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, stride: usize, tile: &[i32]) {
-    for p in 0..nv.div_ceil(2) {
-        let list = &tile[p * stride..][..stride];
+pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, tile: &[i32]) {
+    let npair = nv.div_ceil(2);
+    for p in 0..npair {
+        let list = &tile[p * npair..][..npair];
         let list = &list[1..=list[0] as usize];
         let (last, next) = columns(nv, p as i32);
-        let inv = pivot_inverse(h[last * stride + last]);
+        let inv = pivot_inverse(h[triangle(last) + last]);
         let Some(next) = next else {
             h[0] = inv;
             return;
         };
-        let (above, rows) = h.split_at_mut(next * stride);
-        let (b, c) = rows.split_at_mut(stride);
-        let (b, c) = (&mut c[..=last], &mut b[..=next]);
+        let (above, rows) = h.split_at_mut(triangle(next));
+        let (c, b) = rows.split_at_mut(last);
+        let b = &mut b[..=last];
         // the upper of the two rows loses what the lower one has of it
         let l = b[next] * inv;
         c[next] -= l * b[next];
@@ -303,8 +305,8 @@ pub(crate) fn factor<T: Real>(h: &mut [T], nv: usize, stride: usize, tile: &[i32
             if (zero(l) & zero(next_l) & zero(l2) & zero(next_l2)).all() {
                 continue;
             }
-            let (lower, upper) = above[low * stride..].split_at_mut(stride);
-            let (upper, lower) = (&mut upper[..=high], &mut lower[..=low]);
+            let (lower, upper) = above[triangle(low)..].split_at_mut(high);
+            let upper = &mut upper[..=high];
             upper[high] = upper[high] - l * b[high] - next_l * c[high];
             upper[low] = upper[low] - l * b[low] - next_l * c[low];
             lower[low] = lower[low] - l2 * b[low] - next_l2 * c[low];
@@ -341,12 +343,13 @@ fn pivot_inverse<T: Real>(pivot: T) -> T {
 
 /// `x = H⁻¹ x` from the factor, two rows in one pass.
 #[inline(always)]
-pub(crate) fn solve<T: Real>(h: &[T], stride: usize, tile: &[i32], x: &mut [T]) {
+pub(crate) fn solve<T: Real>(h: &[T], tile: &[i32], x: &mut [T]) {
     let nv = x.len();
+    let npair = nv.div_ceil(2);
     for p in 0..nv / 2 {
-        let list = &tile[p * stride..][..stride];
+        let list = &tile[p * npair..][..npair];
         let last = nv - 1 - 2 * p;
-        let (b, c) = (&h[last * stride..][..last], &h[(last - 1) * stride..][..last]);
+        let (b, c) = (&h[triangle(last)..][..last], &h[triangle(last - 1)..][..last]);
         let u = x[last];
         let v = x[last - 1] - b[last - 1] * u;
         x[last - 1] = v;
@@ -358,16 +361,16 @@ pub(crate) fn solve<T: Real>(h: &[T], stride: usize, tile: &[i32], x: &mut [T]) 
             }
         }
     }
-    for p in (0..nv.div_ceil(2)).rev() {
-        let list = &tile[p * stride..][..stride];
+    for p in (0..npair).rev() {
+        let list = &tile[p * npair..][..npair];
         let (last, next) = columns(nv, p as i32);
-        let b = &h[last * stride..][..=last];
+        let b = &h[triangle(last)..][..=last];
         let mut u = x[last] * b[last];
         let Some(next) = next else {
             x[last] = u;
             continue;
         };
-        let c = &h[next * stride..][..=next];
+        let c = &h[triangle(next)..][..=next];
         let mut v = x[next] * c[next];
         for &q in list[1..=list[0] as usize].iter().rev() {
             let (high, low) = columns(nv, q);

@@ -106,6 +106,34 @@ impl GpuBatch {
         Ok(batch)
     }
 
+    /// How many worlds, fewer than `nworld`, the device has memory for: found by asking for it, to a sixteenth. Devices do not tell what
+    /// they have.
+    pub fn worlds_that_fit(gpu: &Gpu, model: &Model<f64>, nworld: usize, options: &BatchOptions) -> usize {
+        let tuning = options.tuning.unwrap_or_else(|| gpu.tuning(model));
+        let buffers = |n: usize| -> Result<(), GpuError> {
+            let layout = Layout::new(&model.size, &options.per_world)?;
+            let largest = layout.worlds_per_slice(gpu.info().limits)?;
+            let mut held = Vec::new();
+            for n in buffers::split(n, largest, tuning.worlds_per_group)? {
+                held.push(buffers::of_worlds(gpu, &layout, n)?);
+            }
+            Ok(())
+        };
+        let (mut fit, mut too_many) = (0, nworld);
+        while too_many - fit > 1 + fit / 16 {
+            let n = fit + (too_many - fit) / 2;
+            match buffers(n) {
+                Ok(()) => fit = n,
+                Err(_) => too_many = n,
+            }
+            // what was tried is given back
+            if gpu.wait().is_err() {
+                break;
+            }
+        }
+        fit
+    }
+
     /// Number of worlds.
     pub fn nworld(&self) -> usize {
         self.nworld
@@ -144,6 +172,7 @@ impl GpuBatch {
     fn reset(&mut self) -> Result<(), GpuError> {
         let d = reference(&self.model);
         let vary = pack::pack_model(&self.model, &self.layout, Binding::Vary);
+        let mut staged = 0;
         for slice in &self.slices {
             for binding in Binding::ALL.into_iter().filter(|b| !b.is_shared()) {
                 let words = if binding == Binding::Vary {
@@ -160,6 +189,13 @@ impl GpuBatch {
                     let n = chunk.min(slice.padded - w) * words.len();
                     let at = 4 * (w * words.len()) as u64;
                     self.gpu.inner.queue.write_buffer(slice.buffer(binding), at, bytemuck::cast_slice(&many[..n]));
+                    staged += n;
+                    if staged > 1 << 24 {
+                        // the copies would be kept until the next submission
+                        self.gpu.inner.queue.submit([]);
+                        self.gpu.wait()?;
+                        staged = 0;
+                    }
                 }
             }
         }

@@ -80,6 +80,13 @@ pub(crate) fn split(nworld: usize, largest: usize, worlds_per_group: u32) -> Res
     Ok((0..slices).map(|i| each.min(nworld.saturating_sub(i * each))).filter(|&n| n > 0).collect())
 }
 
+/// Buffers of `n` worlds.
+pub(crate) fn of_worlds(gpu: &Gpu, layout: &Layout, n: usize) -> Result<Vec<wgpu::Buffer>, GpuError> {
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+    let own = Binding::ALL.into_iter().filter(|b| !b.is_shared());
+    own.map(|binding| gpu.buffer(binding.name(), n * layout.words(binding), usage)).collect()
+}
+
 impl Gpu {
     pub(crate) fn buffer(
         &self,
@@ -108,10 +115,7 @@ impl Gpu {
         let groups = grid(nworld, tuning.worlds_per_group);
         let padded = groups[0] as usize * groups[1] as usize * tuning.worlds_per_group as usize;
         let mut buffers = shared.to_vec();
-        for binding in Binding::ALL.into_iter().filter(|b| !b.is_shared()) {
-            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
-            buffers.push(self.buffer(binding.name(), padded * layout.words(binding), usage)?);
-        }
+        buffers.extend(of_worlds(self, layout, padded)?);
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
         let params = self.buffer("params", (ARGUMENTS * ARGUMENT_STRIDE / 4) as usize, usage)?;
         let mut bytes = vec![0; (ARGUMENTS * ARGUMENT_STRIDE) as usize];

@@ -2,7 +2,7 @@
 
 use crate::error::GpuError;
 use kiloworld_layout::Limits;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The environment variable that names an adapter, or a part of its name.
 pub const ADAPTER_VARIABLE: &str = "KILOWORLD_ADAPTER";
@@ -68,6 +68,8 @@ pub(crate) struct Inner {
     pub(crate) pipelines: crate::pipelines::Cache,
     pub(crate) info: AdapterInfo,
     pub(crate) checked: bool,
+    /// what the driver reported while nobody asked, the first of it
+    reported: Arc<Mutex<Option<String>>>,
 }
 
 /// Every adapter, with what it offers.
@@ -142,6 +144,12 @@ impl Gpu {
             .request_device(&descriptor)
             .await
             .map_err(|e| GpuError::Device { adapter: info.name.clone(), message: e.to_string() })?;
+        // wgpu would panic
+        let reported = Arc::<Mutex<Option<String>>>::default();
+        let note = reported.clone();
+        device.on_uncaptured_error(Arc::new(move |e| {
+            note.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| e.to_string());
+        }));
         let layout = bind_group_layout(&device);
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("kernels"),
@@ -160,6 +168,7 @@ impl Gpu {
                 pipelines,
                 info,
                 checked: options.checked,
+                reported,
             }),
         })
     }
@@ -181,10 +190,18 @@ impl Gpu {
             pollster::block_on(memory.pop()),
             pollster::block_on(validation.pop()),
         ];
+        let what = what.to_owned();
         match errors.into_iter().flatten().next() {
             None => Ok(value),
-            Some(e) => Err(GpuError::Wgpu { what: what.to_owned(), message: e.to_string() }),
+            Some(e @ wgpu::Error::OutOfMemory { .. }) => Err(GpuError::Memory { what, message: e.to_string() }),
+            Some(e) => Err(GpuError::Wgpu { what, message: e.to_string() }),
         }
+    }
+
+    /// What the driver reported since the last call outside of [`Self::scoped`], as an error.
+    pub(crate) fn reported(&self) -> Result<(), GpuError> {
+        let reported = self.inner.reported.lock().unwrap_or_else(PoisonError::into_inner).take();
+        reported.map_or(Ok(()), |message| Err(GpuError::Wgpu { what: "the device".to_owned(), message }))
     }
 }
 

@@ -51,6 +51,14 @@ pub enum GpuError {
         /// the compiler's words
         message: String,
     },
+    /// the device has not the memory
+    #[error("{what}: the device does not give the memory ({message})")]
+    Memory {
+        /// what it was for
+        what: String,
+        /// wgpu's words
+        message: String,
+    },
     /// wgpu or the driver refused an operation
     #[error("{what}: {message}")]
     Wgpu {

@@ -48,6 +48,7 @@ impl Gpu {
     /// Waits for everything that was submitted.
     pub fn wait(&self) -> Result<(), GpuError> {
         let waited = self.inner.device.poll(wgpu::PollType::wait_indefinitely());
-        waited.map(drop).map_err(|e| GpuError::Wgpu { what: "wait".to_owned(), message: e.to_string() })
+        waited.map_err(|e| GpuError::Wgpu { what: "wait".to_owned(), message: e.to_string() })?;
+        self.reported()
     }
 }

@@ -131,16 +131,30 @@ macro_rules! only {
     };
 }
 
-macro_rules! filled {
-    (i32, $n:expr, $zero:expr, $none:expr) => {
-        vec![0; $n]
+macro_rules! element {
+    (i32, $zero:expr, $none:expr) => {
+        0
     };
-    (T, $n:expr, $zero:expr, $none:expr) => {
-        vec![$zero; $n]
+    (T, $zero:expr, $none:expr) => {
+        $zero
     };
-    (I, $n:expr, $zero:expr, $none:expr) => {
-        vec![$none; $n]
+    (I, $zero:expr, $none:expr) => {
+        $none
     };
+}
+
+macro_rules! made {
+    ($kind:ident, $len:expr, $room:expr, $zero:expr, $none:expr) => {{
+        let (len, room) = ($len, $room);
+        if len == room {
+            // of plain zeros the system has what takes no memory until it is written
+            vec![element!($kind, $zero, $none); len]
+        } else {
+            let mut made = Vec::with_capacity(room);
+            made.resize(len, element!($kind, $zero, $none));
+            made
+        }
+    }};
 }
 
 macro_rules! dim {
@@ -149,6 +163,12 @@ macro_rules! dim {
     };
     ($n:ident) => {
         Dim::Size(SizeName::$n)
+    };
+    ((half $n:ident)) => {
+        Dim::Half(SizeName::$n)
+    };
+    ((triangle $n:ident)) => {
+        Dim::Triangle(SizeName::$n)
     };
 }
 
@@ -204,13 +224,29 @@ macro_rules! fields {
         impl<T: Copy, I: Copy> Data<T, I> {
             /// Worlds of these sizes with every real `zero` and every integer of a world `none`.
             pub fn filled(size: &Sizes, zero: T, none: I) -> Self {
-                Self::filled_but(size, zero, none, &[])
+                Self::filled_but(size, zero, none, &[], &[])
             }
 
-            /// The same with some fields left empty: those that nobody reads.
-            pub fn filled_but(size: &Sizes, zero: T, none: I, empty: &[Field]) -> Self {
-                let len = |f: Field| if empty.contains(&f) { 0 } else { f.info().len(size) };
-                Self { $($dname: filled!($dkind, len(Field::$dname), zero, none),)* }
+            /// The same with some fields left out, and with room but no elements yet for what there are `later` of: see
+            /// [`Data::lengthen`].
+            pub fn filled_but(size: &Sizes, zero: T, none: I, out: &[Field], later: &[SizeName]) -> Self {
+                let room = |f: Field| if out.contains(&f) { 0 } else { f.info().len(size) };
+                let len = |f: Field| match f.info().shape[0] {
+                    Dim::Size(name) if later.contains(&name) => 0,
+                    _ => room(f),
+                };
+                Self { $($dname: made!($dkind, len(Field::$dname), room(Field::$dname), zero, none),)* }
+            }
+
+            /// Lengthens the fields with an element for each of `of`, where they were made at all, to `n` elements.
+            pub fn lengthen(&mut self, size: &Sizes, of: &[SizeName], n: usize, zero: T, none: I) {
+                $(
+                    let info = Field::$dname.info();
+                    let counts = matches!(info.shape[0], Dim::Size(name) if of.contains(&name));
+                    if counts && self.$dname.capacity() > 0 {
+                        self.$dname.resize(n * info.cols(size), element!($dkind, zero, none));
+                    }
+                )*
             }
 
             /// A field of reals; `None` for any other.
@@ -656,8 +692,9 @@ fields! {
         efc_Jc: Scratch [njmax, njrow] T Constraint "1, m" "the nonzeros of efc_J, row by row: what the stages on the CPU read";
         solver_D: Scratch [njmax] T Solver "kg" "what a row weighs in the Hessian: efc_D in its quadratic zone, else 0";
         solver_x: Scratch [nv] T Solver "N, N m" "a sum over rows of J";
-        solver_touch: Scratch [nvpad, nvpad] i32 Solver "" "pairs of rows of solver_H, from the last up: 1 where the row's pair can have entries in the column's";
-        solver_tile: Scratch [nvpad, nvpad] i32 Solver "" "the same as lists: how many pairs of columns before the row's own, then which";
+        solver_Hc: Scratch [(triangle nv)] T Solver "kg, kg m²" "the lower triangle of solver_H, row by row: what the stages on the CPU work on";
+        solver_touch: Scratch [(half nv), (half nv)] i32 Solver "" "pairs of rows of solver_H, from the last up: 1 where the row's pair can have entries in the column's";
+        solver_tile: Scratch [(half nv), (half nv)] i32 Solver "" "the same as lists: how many pairs of columns before the row's own, then which";
         solver_live: Scratch [njmax] i32 Solver "" "1: a row of some world that has not converged";
         solver_group: Scratch [njmax] i32 Solver "" "number of rows of the object whose first row this is";
 

@@ -21,7 +21,7 @@ pub mod wgsl;
 pub use fields::{Buffer, Data, Field, FieldInfo, Kind, Model, Slice, SliceMut};
 pub use offsets::{Binding, Layout, LayoutError, Limits, Slot};
 pub use rules::{RULES, Rule};
-pub use sizes::{Dim, Opt, SizeName, Sizes};
+pub use sizes::{Dim, Opt, SizeName, Sizes, triangle};
 pub use stages::{Call, Stage};
 
 /// MuJoCo's constants that files and kernels refer to, by MuJoCo's names without the `mj` prefix.

@@ -8,6 +8,10 @@ pub enum Dim {
     Const(usize),
     /// A size of the model, by name.
     Size(SizeName),
+    /// Half of a size, rounded up: pairs.
+    Half(SizeName),
+    /// Entries on and below the diagonal of a square of this size.
+    Triangle(SizeName),
 }
 
 macro_rules! sizes {
@@ -116,6 +120,12 @@ sizes! {
     njrow,
 }
 
+/// Entries of the first `n` rows of a lower triangle, so also where its row `n` begins.
+#[inline(always)]
+pub const fn triangle(n: usize) -> usize {
+    n * (n + 1) / 2
+}
+
 impl SizeName {
     /// Sizes of fields that are not on the device: kernels have no constant for them.
     pub const HOST: &'static [Self] = &[
@@ -138,6 +148,8 @@ impl Sizes {
         match dim {
             Dim::Const(n) => n,
             Dim::Size(name) => self.get(name),
+            Dim::Half(name) => self.get(name).div_ceil(2),
+            Dim::Triangle(name) => triangle(self.get(name)),
         }
     }
 }

@@ -24,7 +24,7 @@ mod tendon;
 mod tree;
 mod wrap;
 
-pub use capacity::{rows_always, rows_per_contact, slots};
+pub use capacity::{contacts_at_most, rows_always, rows_per_contact, slots};
 pub use equality::capture;
 pub(crate) use joint::Simple;
 pub(crate) use setconst::set_const;

@@ -20,7 +20,7 @@ mod mesh;
 mod model;
 mod names;
 
-pub use compile::{capture, rows_always, rows_per_contact, slots};
+pub use compile::{capture, contacts_at_most, rows_always, rows_per_contact, slots};
 pub use kiloworld_mjcf::spec::{SOLIMP, SOLREF};
 pub use kiloworld_mjcf::{Error, Errors, Files, Load, Reach, read_file};
 pub use model::{Model, SetConstError};

@@ -1,13 +1,14 @@
 //! A batch: the same calls on either backend.
 
 use crate::attach::Captured;
+use crate::builder::Plan;
 use crate::cpu_worlds::{Control, CpuWorlds};
 use crate::gpu_batch::GpuWorlds;
 use crate::quarantine::Quarantine;
 use crate::row::COUNTERS;
 use crate::sizing::Chosen;
 use crate::welds::StiffRows;
-use crate::{BatchBuilder, DeviceNumbers, Error, Report, step};
+use crate::{BatchBuilder, DeviceNumbers, Error, Report, Routes, step};
 use kiloworld_layout::consts::status;
 use kiloworld_layout::{Buffer, Call, Data, Field, Model, Stage};
 use kiloworld_model::Names;
@@ -28,9 +29,9 @@ pub struct Batch {
     forward: Vec<Call>,
     step: Vec<Call>,
     stiff: StiffRows,
-    control_period: usize,
-    chosen: Chosen,
-    model_iterations: i32,
+    pub(crate) routes: Routes,
+    /// steps of worlds that were reset since
+    steps_before: u64,
 }
 
 impl Batch {
@@ -39,21 +40,12 @@ impl Batch {
         BatchBuilder::new(model)
     }
 
-    pub(crate) fn new(
-        m: Model<f64>,
-        nworld: usize,
-        inner: Inner,
-        per_world: Vec<Field>,
-        stiff: StiffRows,
-        control_period: usize,
-        quarantine: Quarantine,
-        chosen: Chosen,
-        model_iterations: i32,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(plan: Plan, inner: Inner, quarantine: Quarantine) -> Result<Self, Error> {
+        let Plan { m, stiff, per_world, routes, .. } = plan;
         let (forward, step) = (step::forward(&m.opt), step::step(&m.opt));
         let mut batch = Self {
             m,
-            nworld,
+            nworld: routes.nworld,
             inner,
             per_world,
             quarantine,
@@ -61,9 +53,8 @@ impl Batch {
             forward,
             step,
             stiff,
-            control_period,
-            chosen,
-            model_iterations,
+            routes,
+            steps_before: 0,
         };
         batch.reset(None, None)?;
         Ok(batch)
@@ -86,12 +77,12 @@ impl Batch {
 
     /// The solver iterations that the model's file allows; `model().opt.iterations` are the batch's.
     pub fn model_iterations(&self) -> i32 {
-        self.model_iterations
+        self.routes.model_iterations
     }
 
     /// How `nconmax` and `njmax` were chosen.
     pub fn capacities(&self) -> Chosen {
-        self.chosen
+        self.routes.capacities
     }
 
     /// Names of the model's elements.
@@ -101,46 +92,17 @@ impl Batch {
 
     /// Where it runs, in words.
     pub fn backend_name(&self) -> String {
-        match &self.inner {
-            Inner::Cpu(c) => format!("cpu {}, {} threads", c.name(), rayon::current_num_threads()),
-            Inner::Gpu(g) => g.name(),
-        }
-    }
-
-    /// `f32` or `f64`, and worlds that a register holds (CPU) or invocations that work on a world (GPU).
-    pub(crate) fn number(&self) -> (&'static str, usize) {
-        match &self.inner {
-            Inner::Cpu(c) => c.number(),
-            Inner::Gpu(g) => ("f32", g.lanes()),
-        }
-    }
-
-    /// Model fields that differ from world to world.
-    pub(crate) fn per_world(&self) -> &[Field] {
-        &self.per_world
+        self.routes.backend.clone()
     }
 
     /// Steps of a control period.
     pub fn control_period(&self) -> usize {
-        self.control_period
-    }
-
-    /// Equalities by where their softness comes from.
-    pub(crate) fn welds(&self) -> crate::WeldRoutes {
-        self.stiff.counts
+        self.routes.control_period
     }
 
     /// True on a GPU that is made of CPU cores.
     pub fn on_software_device(&self) -> bool {
         matches!(&self.inner, Inner::Gpu(g) if g.is_software())
-    }
-
-    /// Bytes that a world takes, and bytes of work arrays shared by the worlds (CPU: a set a thread).
-    pub fn memory(&self) -> (usize, usize) {
-        match &self.inner {
-            Inner::Cpu(c) => (c.bytes_per_world(), c.bytes_per_thread() * rayon::current_num_threads()),
-            Inner::Gpu(g) => (g.bytes_per_world(), 0),
-        }
     }
 
     pub(crate) fn ids(&self, ids: Option<&[usize]>) -> Result<Vec<usize>, Error> {
@@ -179,6 +141,7 @@ impl Batch {
             return Err(Error::Keyframe { id, nkey: self.m.size.nkey });
         }
         self.enter_failures()?;
+        self.steps_before += self.steps_of(&ids)?;
         let m = &self.m;
         let mut fields: Vec<(Field, Vec<f64>)> = Vec::new();
         reset_world(m, keyframe, |f, v| fields.push((f, v.to_vec())));
@@ -382,6 +345,19 @@ impl Batch {
     pub fn status(&mut self) -> Result<Vec<i32>, Error> {
         #[allow(clippy::cast_possible_truncation, reason = "bits of an i32")]
         Ok(self.get(Field::status)?.into_iter().map(|x| x as i32).collect())
+    }
+
+    /// Steps that the worlds have finished since the batch was made, all together: a frozen world makes none, and those of worlds that
+    /// were reset count.
+    pub fn world_steps(&mut self) -> Result<u64, Error> {
+        let all: Vec<usize> = (0..self.nworld).collect();
+        Ok(self.steps_before + self.steps_of(&all)?)
+    }
+
+    /// Steps of some worlds since their last reset.
+    fn steps_of(&mut self, ids: &[usize]) -> Result<u64, Error> {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
+        Ok(self.forward(ids, &[Field::nstep])?.remove(0).into_iter().map(|n| n as u64).sum())
     }
 
     /// Counts over all worlds.

@@ -1,12 +1,13 @@
 //! How a batch is asked for.
 
 use crate::batch::{Batch, Inner};
-use crate::cpu_worlds::{cpu_need, cpu_worlds};
+use crate::cpu_worlds::{cpu_need, cpu_worlds, width};
 use crate::gpu_batch::{GpuWorlds, gpu_need};
+use crate::memory::Need;
 use crate::quarantine::{Policy, Quarantine};
 use crate::sizing::Chosen;
 use crate::welds::StiffRows;
-use crate::{Error, HealthLimits, Welds, sizing};
+use crate::{Error, HealthLimits, Routes, Welds, sizing};
 use kiloworld_gpu::{Gpu, GpuOptions, TuningChange};
 use kiloworld_layout::consts::solver;
 use kiloworld_layout::{Buffer, Field, Kind};
@@ -37,29 +38,25 @@ pub enum Precision {
     F64,
 }
 
-/// Contacts up to which the static bound is taken as the capacity; above it a probe decides.
-const STATIC_CONTACTS: usize = 32;
 /// Rows are numbered in i32, a group of worlds side by side.
 const MOST_ROWS: usize = 1 << 26;
-/// Contacts that the probe can hold at least.
-const PROBE_CONTACTS: usize = 512;
 
 /// Builds a [`Batch`].
 #[derive(Clone)]
 pub struct BatchBuilder<'m> {
     model: &'m Model,
-    nworld: usize,
+    pub(crate) nworld: usize,
     backend: Backend,
     precision: Precision,
     nconmax: Option<usize>,
     njmax: Option<usize>,
-    per_world: Vec<Field>,
+    pub(crate) per_world: Vec<Field>,
     tuning: TuningChange,
     gpu: Option<Gpu>,
     iterations: Option<usize>,
     welds: Welds,
     timestep: Option<f64>,
-    control_period: usize,
+    pub(crate) control_period: usize,
     pub(crate) policy: Policy,
     pub(crate) history: usize,
     health: Option<HealthLimits>,
@@ -184,7 +181,48 @@ impl<'m> BatchBuilder<'m> {
     }
 
     /// Makes the batch, every world reset.
-    pub fn build(mut self) -> Result<Batch, Error> {
+    pub fn build(self) -> Result<Batch, Error> {
+        let (nworld, tuning) = (self.nworld, self.tuning);
+        let (name, policy, health, history) = (self.model, self.policy, self.health.is_some(), self.history);
+        let plan = self.plan()?;
+        let (m, need) = (&plan.m, plan.need);
+        let mut inner = match &plan.place {
+            Place::Gpu(gpu) => {
+                // a real device does not tell what it has; it refuses
+                if gpu.info().is_cpu {
+                    need.check(nworld)?;
+                }
+                Inner::Gpu(Box::new(GpuWorlds::new(gpu, m, nworld, tuning, &plan.per_world)?))
+            }
+            &Place::Cpu(precision, lanes) => {
+                need.check(nworld)?;
+                let worlds = cpu_worlds(m, nworld, precision, lanes)?;
+                Inner::Cpu(worlds.ok_or(Error::Refused { nworld, need: need.of(nworld) })?)
+            }
+        };
+        match &mut inner {
+            Inner::Cpu(c) => c.remember(history),
+            Inner::Gpu(g) => g.remember(history)?,
+        }
+        let mut batch = Batch::new(plan, inner, Quarantine::new(name, policy))?;
+        if !health {
+            batch.skip_health();
+        }
+        Ok(batch)
+    }
+
+    /// The solver iterations that the model's file allows.
+    pub(crate) fn model_iterations(&self) -> i32 {
+        self.model.layout.opt.iterations
+    }
+
+    /// What would be chosen for the batch. Nothing is allocated for its worlds.
+    pub fn routes(self) -> Result<Routes, Error> {
+        Ok(self.plan()?.routes)
+    }
+
+    /// Decides everything: what is run, where, with room for what.
+    fn plan(mut self) -> Result<Plan, Error> {
         if self.nworld == 0 {
             return Err(Error::NoWorlds);
         }
@@ -222,72 +260,45 @@ impl<'m> BatchBuilder<'m> {
             m.health_limit = limits.to_array().to_vec();
         }
         let chosen = self.capacities(&mut m)?;
-        let mut inner = match (gpu, self.precision) {
+        let place = match (gpu, self.precision) {
             (Some(_), Precision::F64) => return Err(Error::GpuPrecision),
             (Some(gpu), _) => {
                 // a sweep of PGS does far less than a Newton step: the model's number stands
                 if self.iterations.is_none() && m.opt.solver != solver::PGS {
                     m.opt.iterations = m.opt.iterations.min(GPU_ITERATIONS);
                 }
-                gpu_need(&gpu, &m, &self.per_world, self.history)?.check(self.nworld)?;
-                Inner::Gpu(Box::new(GpuWorlds::new(&gpu, &m, self.nworld, self.tuning, &self.per_world)?))
+                Place::Gpu(gpu)
             }
-            (None, precision) => {
-                cpu_need(&m, self.nworld, precision, self.tuning.lanes, self.history)?.check(self.nworld)?;
-                Inner::Cpu(cpu_worlds(&m, self.nworld, precision, self.tuning.lanes)?)
+            (None, precision) => Place::Cpu(precision, width(self.nworld, precision, self.tuning.lanes)),
+        };
+        let need = match &place {
+            Place::Gpu(_) => gpu_need(&m, &self.per_world, self.history)?,
+            &Place::Cpu(precision, lanes) => {
+                cpu_need(&m, self.nworld, precision, lanes, &self.per_world, self.history)?
             }
         };
-        match &mut inner {
-            Inner::Cpu(c) => c.remember(self.history),
-            Inner::Gpu(g) => g.remember(self.history)?,
-        }
-        let quarantine = Quarantine::new(self.model, self.policy);
-        let iterations = self.model.layout.opt.iterations;
-        let mut batch = Batch::new(
-            m,
-            self.nworld,
-            inner,
-            self.per_world,
-            stiff,
-            self.control_period,
-            quarantine,
-            chosen,
-            iterations,
-        )?;
-        if self.health.is_none() {
-            batch.skip_health();
-        }
-        Ok(batch)
+        let lanes = match &place {
+            Place::Gpu(gpu) => gpu.tuned(&m, self.tuning).lanes,
+            Place::Cpu(_, lanes) => *lanes,
+        };
+        let routes = Routes::new(&m, &place, lanes, need, stiff.counts, chosen, &self);
+        Ok(Plan { m, place, need, stiff, per_world: self.per_world, routes })
     }
 
     /// Fills in `nconmax` and `njmax`.
     fn capacities(&self, m: &mut kiloworld_layout::Model<f64>) -> Result<Chosen, Error> {
-        let (always, bound, each) = (rows_always(m), m.size.nconmax, rows_per_contact(m));
-        let mut chosen = Chosen::Bound;
-        if self.nconmax.is_none() && bound > STATIC_CONTACTS {
-            let starts = sizing::starts(m);
-            // with room for twice what the starts have: a world that needs more stops, and says how much
-            let probed = sizing::probe(m, bound.min(PROBE_CONTACTS.max(2 * starts.ncon)), starts);
-            let mut high = probed.seen;
-            if let Chosen::Probe { whole: false, .. } = probed.chosen {
-                // nobody has seen them settle: at least what bodies in a heap have
-                high.ncon = high.ncon.max(sizing::heaped(m).div_ceil(2));
-                high.nefc = high.nefc.max(always + high.ncon * each);
-            }
-            chosen = probed.chosen;
-            // as much again, for what the probe did not meet: thousands of worlds meet more than sixteen
-            let nconmax = bound.min((2 * high.ncon + 8).next_multiple_of(4));
-            let most = always + nconmax * each;
-            let njmax = most.min((2 * high.nefc + 16).next_multiple_of(4));
-            sizing::set_capacities(m, nconmax, Some(njmax));
-        }
-        let rows = |n: usize| n.checked_mul(each).and_then(|r| r.checked_add(always)).filter(|&r| r <= MOST_ROWS);
+        let (always, each) = (rows_always(m), rows_per_contact(m));
+        let mut chosen = Chosen::Given;
         if let Some(n) = self.nconmax {
-            if rows(n).is_none() || n > MOST_ROWS {
+            let rows = n.checked_mul(each).and_then(|r| r.checked_add(always));
+            if n > MOST_ROWS || rows.is_none_or(|r| r > MOST_ROWS) {
                 return Err(Error::TooManyRows { name: "nconmax", value: n, most: MOST_ROWS });
             }
-            chosen = Chosen::Given;
             sizing::set_capacities(m, n, None);
+        } else {
+            let choice = sizing::choose(m);
+            chosen = choice.chosen;
+            sizing::set_capacities(m, choice.room.ncon, Some(choice.room.nefc));
         }
         if let Some(n) = self.njmax {
             if n > MOST_ROWS {
@@ -301,6 +312,24 @@ impl<'m> BatchBuilder<'m> {
         }
         Ok(chosen)
     }
+}
+
+/// Where the worlds of a batch are stepped.
+pub(crate) enum Place {
+    /// on a device
+    Gpu(Gpu),
+    /// on the CPU, so many worlds in a register
+    Cpu(Precision, u32),
+}
+
+/// What was decided for a batch.
+pub(crate) struct Plan {
+    pub m: kiloworld_layout::Model<f64>,
+    pub place: Place,
+    pub need: Need,
+    pub stiff: StiffRows,
+    pub per_world: Vec<Field>,
+    pub routes: Routes,
 }
 
 /// A time step that is one.

@@ -4,7 +4,7 @@
 //! A lane without a world that moves (past the last world, or frozen) holds a copy of a live world of its group: it costs
 //! nothing that the live one does not, and nothing of it is kept.
 
-use crate::cpu_worlds::{Control, CpuWorlds, Each};
+use crate::cpu_worlds::{Bytes, Control, CpuWorlds};
 use crate::history::{Record, Ring};
 use crate::row::{RowLayout, two_float_coordinates};
 use kiloworld_cpu::{Compiled, Ints, Real, Scalar, World};
@@ -49,13 +49,8 @@ struct Scratch<T: Real> {
 }
 
 impl<T: Real> Scratch<T> {
-    /// Work arrays without the fields `unread`.
-    fn new(m: &Model<T>, own_model: bool, unread: &[Field]) -> Self {
-        Self {
-            model: own_model.then(|| m.clone()),
-            d: World::<T>::filled_but(&m.size, T::zero(), T::Int::splat(0), unread),
-            ctrl: vec![0.0; m.size.nu],
-        }
+    fn new(m: &Model<T>, own_model: bool, d: World<T>) -> Self {
+        Self { model: own_model.then(|| m.clone()), d, ctrl: vec![0.0; m.size.nu] }
     }
 
     /// Has the controls of the world in lane `l` set.
@@ -85,7 +80,7 @@ impl<S> Pool<S> {
 }
 
 /// What no stage on the CPU reads: only who looks at a world has it.
-pub(crate) const UNREAD: &[Field] = &[Field::efc_J, Field::solver_weight];
+pub(crate) const UNREAD: &[Field] = &[Field::efc_J, Field::solver_weight, Field::solver_H];
 
 /// Lanes, a bit each.
 type Lanes = u32;
@@ -100,31 +95,43 @@ const CHUNKS_PER_THREAD: usize = 8;
 impl<T: Compiled> CpuBatch<T> {
     const ALL: Lanes = Lanes::MAX >> (Lanes::BITS - T::LANES as u32);
 
-    pub(crate) fn new(m: &Model<f64>, nworld: usize) -> Self {
+    /// Nothing where the system has not the memory.
+    pub(crate) fn new(m: &Model<f64>, nworld: usize) -> Option<Self> {
         let rows = RowLayout::new(&m.size);
         let ngroup = nworld.div_ceil(T::LANES);
-        Self {
+        let mut model = m.cast(T::r);
+        if T::LANES > 1 {
+            (model.opt.world_ncon, model.opt.world_nefc) = (m.size.nconmax, m.size.njmax);
+            model.size = slots(m, T::LANES);
+        }
+        Some(Self {
             nworld,
-            model: slots(m, T::LANES).cast(T::r),
+            model,
             one: m.cast(<T::One as Real>::r),
-            reals: vec![T::zero(); ngroup * rows.nreal],
-            ints: vec![T::Int::splat(0); ngroup * rows.nint],
+            reals: filled(ngroup.checked_mul(rows.nreal)?, T::zero())?,
+            ints: filled(ngroup.checked_mul(rows.nint)?, T::Int::splat(0))?,
             overrides: Vec::new(),
             rings: vec![Ring::default(); ngroup],
             two_float: two_float_coordinates(m),
             rows,
             scratch: Pool::new(),
             scratch_one: Pool::new(),
-        }
+        })
     }
 
-    /// What worlds of a model take: bytes a world, bytes of work arrays a thread, bytes of a recorded state. Nothing is
-    /// allocated.
-    pub(crate) fn bytes(m: &Model<f64>) -> [u64; 3] {
+    /// What worlds of a model take, some of its fields a world. Nothing is allocated.
+    pub(crate) fn bytes(m: &Model<f64>, per_world: &[Field]) -> Bytes {
         let rows = RowLayout::new(&m.size);
-        let work = bytes_of_work::<T>(&slots(m, T::LANES).size);
-        let record = rows.nrecord() * size_of::<T::One>();
-        [bytes_of_rows::<T>(&rows) / T::LANES, work, record].map(|n| n as u64)
+        let own = size_of::<T>() * per_world.iter().map(|f| f.info().len(&m.size)).sum::<usize>();
+        let model = bytes_of_model::<T>(&m.size);
+        let kept = rows.nreal * size_of::<T>() + rows.nint * size_of::<T::Int>();
+        let bytes = |n: usize| n as u64;
+        Bytes {
+            world: bytes((kept + own).div_ceil(T::LANES)),
+            record: bytes(rows.nrecord() * size_of::<T::One>()),
+            thread: bytes(bytes_of_work::<T>(&slots(m, T::LANES)) + if per_world.is_empty() { 0 } else { model }),
+            models: bytes(model + bytes_of_model::<T::One>(&m.size) + bytes_of_model::<f64>(&m.size)),
+        }
     }
 
     fn ngroup(&self) -> usize {
@@ -132,11 +139,11 @@ impl<T: Compiled> CpuBatch<T> {
     }
 
     fn new_scratch(&self) -> Scratch<T> {
-        Scratch::new(&self.model, !self.overrides.is_empty(), UNREAD)
+        Scratch::new(&self.model, !self.overrides.is_empty(), kiloworld_cpu::world(&self.model.size, UNREAD))
     }
 
     fn new_scratch_one(&self) -> Scratch<T::One> {
-        Scratch::new(&self.one, !self.overrides.is_empty(), &[])
+        Scratch::new(&self.one, !self.overrides.is_empty(), Data::new(&self.one.size, &Real::zero()))
     }
 
     /// The rows of a group.
@@ -281,44 +288,37 @@ impl<T: Compiled> CpuBatch<T> {
         }
     }
 
-    /// Runs `n` steps of every world by itself, with the same bits as in lanes; `each` sees it after each of them, the worlds in no
-    /// order.
-    pub(crate) fn step_each(&mut self, calls: &[Call], n: usize, control: Option<Control<'_>>, each: Each<'_, T::One>) {
-        self.step_alone(0..self.ngroup(), calls, n, control, each);
-    }
-
-    /// As [`Self::step_each`], the worlds of some groups.
+    /// Runs a step of every world of some groups by itself, with the same bits as in lanes; `each` sees it afterwards, the worlds in
+    /// no order.
     fn step_alone(
         &mut self,
         groups: Range<usize>,
         calls: &[Call],
-        n: usize,
         control: Option<Control<'_>>,
-        each: Each<'_, T::One>,
+        each: &(dyn Fn(usize, &Data<T::One>) + Sync),
     ) {
         self.for_each_group(groups, |this, g, Rows { reals, ints, ring }| {
             this.scratch_one.with(
                 || this.new_scratch_one(),
                 |s| {
                     for w in (g * T::LANES..this.nworld).take(T::LANES) {
-                        if this.live(g, ints) >> (w % T::LANES) & 1 == 0 {
+                        let live = this.live(g, ints) >> (w % T::LANES) & 1 != 0;
+                        if !live {
                             // nothing of another world is to be seen in it
                             s.d = Data::new(&this.one.size, &Real::zero());
                         }
                         this.load_one(s, w, reals, ints);
-                        for k in 0..n {
-                            if s.d.status[0] & status::FROZEN == 0 {
-                                if let Some(control) = control {
-                                    s.control(0, |ctrl| control(w, k, ctrl));
-                                }
-                                this.record(0, &s.d, ring.next(w % T::LANES, this.rows.nrecord()));
-                                let m = s.model.as_ref().unwrap_or(&this.one);
-                                for &call in calls {
-                                    kiloworld_cpu::run(call, m, &mut s.d);
-                                }
+                        if live {
+                            if let Some(control) = control {
+                                s.control(0, |ctrl| control(w, 0, ctrl));
                             }
-                            each(w, k, &s.d);
+                            this.record(0, &s.d, ring.next(w % T::LANES, this.rows.nrecord()));
+                            let m = s.model.as_ref().unwrap_or(&this.one);
+                            for &call in calls {
+                                kiloworld_cpu::run(call, m, &mut s.d);
+                            }
                         }
+                        each(w, &s.d);
                         this.rows.give_lane(w % T::LANES, &s.d, reals, ints);
                     }
                 },
@@ -344,25 +344,6 @@ impl<T: Compiled> CpuBatch<T> {
 }
 
 impl<T: Compiled> CpuWorlds for CpuBatch<T> {
-    fn name(&self) -> String {
-        match self.number() {
-            (precision, 1) => precision.to_owned(),
-            (precision, n) => format!("{precision}, {n} lanes"),
-        }
-    }
-
-    fn number(&self) -> (&'static str, usize) {
-        (if size_of::<T::One>() == size_of::<f32>() { "f32" } else { "f64" }, T::LANES)
-    }
-
-    fn bytes_per_world(&self) -> usize {
-        bytes_of_rows::<T>(&self.rows) / T::LANES
-    }
-
-    fn bytes_per_thread(&self) -> usize {
-        bytes_of_work::<T>(&self.model.size)
-    }
-
     fn keeps(&self, field: Field) -> bool {
         self.rows.real(field).or(self.rows.int(field)).is_some()
     }
@@ -438,11 +419,7 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
     }
 
     fn remember(&mut self, depth: usize) {
-        let ring = match depth {
-            0 => Ring::default(),
-            _ => Ring::new(T::LANES, depth, self.rows.nrecord(), Real::zero()),
-        };
-        self.rings = vec![ring; self.ngroup()];
+        self.rings = vec![Ring::new(T::LANES, depth); self.ngroup()];
     }
 
     fn history(&self, w: usize) -> Vec<Record> {
@@ -469,7 +446,7 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
         for first in (0..ngroup).step_by(block) {
             let groups = first..(first + block).min(ngroup);
             let stepped = Mutex::new(BTreeMap::new());
-            self.step_alone(groups, calls, 1, control, &|w, _, d| {
+            self.step_alone(groups, calls, control, &|w, d| {
                 let d = to_f64(d);
                 stepped.lock().unwrap_or_else(PoisonError::into_inner).insert(w, d);
             });
@@ -494,11 +471,17 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
             fields.iter().zip(&lens).map(row).collect()
         };
         let look = |&w: &usize| if computed { self.look(calls, w, |d| read(w, Some(d))) } else { read(w, None) };
-        let rows: Vec<Vec<Vec<f64>>> =
-            if computed && ids.len() > 1 { ids.par_iter().map(look).collect() } else { ids.iter().map(look).collect() };
         let mut out: Vec<Vec<f64>> = lens.iter().map(|n| Vec::with_capacity(n * ids.len())).collect();
-        for world in rows {
-            out.iter_mut().zip(world).for_each(|(all, row)| all.extend(row));
+        // some at a time: rows of their own take more memory than the worlds
+        for ids in ids.chunks(1024) {
+            let rows: Vec<Vec<Vec<f64>>> = if computed && ids.len() > 1 {
+                ids.par_iter().map(look).collect()
+            } else {
+                ids.iter().map(look).collect()
+            };
+            for world in rows {
+                out.iter_mut().zip(world).for_each(|(all, row)| all.extend(row));
+            }
         }
         out
     }
@@ -548,12 +531,21 @@ impl<T: Compiled> CpuWorlds for CpuBatch<T> {
     }
 }
 
-/// Bytes that a group keeps between steps.
-fn bytes_of_rows<T: Real>(rows: &RowLayout) -> usize {
-    rows.nreal * size_of::<T>() + rows.nint * size_of::<T::Int>()
+/// So many values; nothing where the system has not the memory.
+fn filled<V: Clone>(n: usize, value: V) -> Option<Vec<V>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(n).ok()?;
+    values.resize(n, value);
+    Some(values)
 }
 
-/// Bytes of a thread's work arrays.
+/// Bytes of a model's arrays.
+fn bytes_of_model<T>(size: &Sizes) -> usize {
+    let bytes = |kind: Kind| if kind == Kind::F { size_of::<T>() } else { size_of::<i32>() };
+    Field::TABLE.iter().filter(|f| f.is_model()).map(|f| f.len(size) * bytes(f.kind)).sum()
+}
+
+/// Bytes of a thread's work arrays, at most: those of contacts and rows grow.
 fn bytes_of_work<T: Real>(size: &Sizes) -> usize {
     let none = World::<T>::default();
     let bytes = |f: Field| match f.info().kind {
@@ -570,19 +562,20 @@ fn moving<T: Real>(word: &T::Int) -> Lanes {
     (0..T::LANES).filter(|&l| word.get(l) & status::FROZEN == 0).fold(0, |set, l| set | 1 << l)
 }
 
-/// The model of worlds that share slots: room for the contacts and rows of every lane, or for all that there can be.
-fn slots(m: &Model<f64>, lanes: usize) -> Model<f64> {
-    let mut out = m.clone();
+/// The sizes of worlds that share slots: room for the contacts and rows of every lane, or for all that there can be. No worlds
+/// need more together: a slot of contacts or rows in use is one that some world has, of one world there are at most `nconmax` and
+/// `njmax`, and [`kiloworld_model::slots`] are all that their pairs, limits and equalities can ask for.
+fn slots(m: &Model<f64>, lanes: usize) -> Sizes {
+    let mut size = m.size.clone();
     if lanes > 1 {
         let (ncon, nefc) = kiloworld_model::slots(m);
-        (out.opt.world_ncon, out.opt.world_nefc) = (m.size.nconmax, m.size.njmax);
-        out.size.nconmax = ncon.min(lanes * m.size.nconmax);
-        out.size.njmax = nefc.min(lanes * m.size.njmax);
+        size.nconmax = ncon.min(lanes * m.size.nconmax);
+        size.njmax = nefc.min(lanes * m.size.njmax);
         if m.size.njdual > 0 {
-            out.size.njdual = out.size.njmax;
+            size.njdual = size.njmax;
         }
     }
-    out
+    size
 }
 
 fn row_f64<T: Scalar>(d: &Data<T>, field: Field) -> Vec<f64> {

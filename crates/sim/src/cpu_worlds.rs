@@ -10,19 +10,8 @@ use kiloworld_layout::{Call, Data, Field, Model, Stage};
 /// What sets a world's controls before a step: (world, step of this call, controls).
 pub(crate) type Control<'a> = &'a (dyn Fn(usize, usize, &mut [f64]) + Sync);
 
-/// What sees a world after a step: (world, step of this call, the world).
-pub(crate) type Each<'a, T> = &'a (dyn Fn(usize, usize, &Data<T>) + Sync);
-
 /// The worlds of a batch on the CPU.
 pub(crate) trait CpuWorlds: Send + Sync {
-    /// The number that the worlds are stepped in, in words.
-    fn name(&self) -> String;
-    /// The number's precision and its lanes.
-    fn number(&self) -> (&'static str, usize);
-    /// Bytes that a world keeps between steps.
-    fn bytes_per_world(&self) -> usize;
-    /// Bytes of work arrays a thread.
-    fn bytes_per_thread(&self) -> usize;
     /// True where the field is kept between steps.
     fn keeps(&self, field: Field) -> bool;
     /// A kept field of one world.
@@ -50,31 +39,43 @@ pub(crate) trait CpuWorlds: Send + Sync {
     fn profile(&self, calls: &[Call], n: usize, control: Control<'_>) -> Vec<(Stage, f64)>;
 }
 
-/// What worlds of a model take in a number: bytes a world, bytes of work arrays a thread, bytes of a recorded state.
-struct Bytes<'m>(&'m Model<f64>);
+/// Bytes that worlds of a model take in a number.
+pub(crate) struct Bytes {
+    /// what is kept of a world between steps
+    pub world: u64,
+    /// a recorded state
+    pub record: u64,
+    /// work arrays of a thread
+    pub thread: u64,
+    /// copies of the model
+    pub models: u64,
+}
 
-impl WithNumber for Bytes<'_> {
-    type Out = [u64; 3];
+/// Counts them.
+struct Count<'m>(&'m Model<f64>, &'m [Field]);
+
+impl WithNumber for Count<'_> {
+    type Out = Bytes;
     fn with<T: Compiled>(self) -> Self::Out {
-        CpuBatch::<T>::bytes(self.0)
+        CpuBatch::<T>::bytes(self.0, self.1)
     }
 }
 
-/// Bytes of `nworld` worlds in the number that suits the processor, each with the last `history` states.
+/// Bytes of `nworld` worlds, `lanes` in a register, with some fields of the model and the last `history` states of their own.
 pub(crate) fn cpu_need(
     m: &Model<f64>,
     nworld: usize,
     precision: Precision,
-    asked: Option<u32>,
+    lanes: u32,
+    per_world: &[Field],
     history: usize,
 ) -> Result<Need, Error> {
-    let wanted = width(nworld, precision, asked);
-    let out = with_lanes(precision != Precision::F64, wanted as usize, Bytes(m));
-    let [world, thread, record] = out.ok_or_else(|| no_such_width(precision, wanted))?;
-    let threads = rayon::current_num_threads() as u64;
+    let counted = with_lanes(precision != Precision::F64, lanes as usize, Count(m, per_world));
+    let bytes = counted.ok_or_else(|| no_such_width(precision, lanes))?;
+    let threads = rayon::current_num_threads().min(nworld.div_ceil(lanes.max(1) as usize)) as u64;
     Ok(Need {
-        per_world: world.saturating_add(record.saturating_mul(history as u64)),
-        shared: thread.saturating_mul(threads),
+        per_world: bytes.world.saturating_add(bytes.record.saturating_mul(history as u64)),
+        shared: bytes.models.saturating_add(bytes.thread.saturating_mul(threads)),
     })
 }
 
@@ -82,9 +83,9 @@ pub(crate) fn cpu_need(
 struct Make<'m>(&'m Model<f64>, usize);
 
 impl WithNumber for Make<'_> {
-    type Out = Box<dyn CpuWorlds>;
+    type Out = Option<Box<dyn CpuWorlds>>;
     fn with<T: Compiled>(self) -> Self::Out {
-        Box::new(CpuBatch::<T>::new(self.0, self.1))
+        Some(Box::new(CpuBatch::<T>::new(self.0, self.1)?))
     }
 }
 
@@ -94,17 +95,15 @@ pub fn lanes(precision: Precision) -> Vec<u32> {
     widths(precision != Precision::F64).into_iter().map(|n| n as u32).collect()
 }
 
-/// Worlds in the number that suits the processor: the first width of the list that the batch fills on every thread, or that
-/// of `lanes`.
+/// Worlds of a model, `lanes` in a register; nothing where the system has not the memory.
 pub(crate) fn cpu_worlds(
     m: &Model<f64>,
     nworld: usize,
     precision: Precision,
-    asked: Option<u32>,
-) -> Result<Box<dyn CpuWorlds>, Error> {
-    let wanted = width(nworld, precision, asked);
-    with_lanes(precision != Precision::F64, wanted as usize, Make(m, nworld))
-        .ok_or_else(|| no_such_width(precision, wanted))
+    lanes: u32,
+) -> Result<Option<Box<dyn CpuWorlds>>, Error> {
+    with_lanes(precision != Precision::F64, lanes as usize, Make(m, nworld))
+        .ok_or_else(|| no_such_width(precision, lanes))
 }
 
 /// The width that is asked for, or the first that the batch fills on every thread.

@@ -130,6 +130,31 @@ pub enum Error {
         /// worlds that fit
         most: u64,
     },
+    /// memory that the system did not give although it seemed to be there
+    #[error(
+        "{nworld} worlds need {} of memory, and the system does not give so much: ask for fewer, or lower nconmax, njmax or the history",
+        crate::memory::bytes(*need)
+    )]
+    Refused {
+        /// worlds asked for
+        nworld: usize,
+        /// bytes that they need
+        need: u128,
+    },
+    /// more than the device has
+    #[error(
+        "{nworld} worlds need {} of the device's memory, and it does not give so much: {}",
+        crate::memory::bytes(*need),
+        if *most > 0 { format!("about {most} worlds fit") } else { "not one world fits; lower nconmax or njmax".to_owned() }
+    )]
+    DeviceMemory {
+        /// worlds asked for
+        nworld: usize,
+        /// bytes that they need
+        need: u128,
+        /// worlds that fit, about
+        most: usize,
+    },
     /// a capacity that no array can have
     #[error(
         "{name} = {value} is too large: a world has at most {most} constraint rows; leave it out to have it chosen"

@@ -7,12 +7,8 @@ use crate::{DeviceNumbers, Error};
 use kiloworld_gpu::{BatchOptions, Gpu, GpuBatch, GpuError, TuningChange};
 use kiloworld_layout::{Binding, Buffer, Call, Data, Field, Kind, Layout, Model, Stage};
 
-/// Bytes of this machine's memory that worlds on a GPU take: all of them where the device is made of its cores. A real device does
-/// not tell what it has; it refuses.
-pub(crate) fn gpu_need(gpu: &Gpu, m: &Model<f64>, per_world: &[Field], history: usize) -> Result<Need, Error> {
-    if !gpu.info().is_cpu {
-        return Ok(Need::default());
-    }
+/// Bytes that worlds take on a GPU.
+pub(crate) fn gpu_need(m: &Model<f64>, per_world: &[Field], history: usize) -> Result<Need, Error> {
     let layout = Layout::new(&m.size, &per_world.iter().copied().collect()).map_err(GpuError::from)?;
     let record = 4 * (1 + layout.words(Binding::State) + m.size.neq) as u64;
     let state = record.saturating_mul(history as u64);
@@ -36,24 +32,19 @@ impl GpuWorlds {
         let tuning = Some(gpu.tuned(m, change));
         let options =
             BatchOptions { tuning, per_world: per_world.iter().copied().collect(), ..BatchOptions::default() };
-        Ok(Self { batch: GpuBatch::new(gpu, m, nworld, options)?, two_float: two_float_coordinates(m) })
-    }
-
-    pub(crate) fn name(&self) -> String {
-        let info = self.batch.gpu().info();
-        format!("gpu f32, {} ({}, {})", info.name, info.backend, info.driver)
-    }
-
-    pub(crate) fn lanes(&self) -> usize {
-        self.batch.tuning().lanes as usize
+        let batch = GpuBatch::new(gpu, m, nworld, options.clone()).map_err(|e| match e {
+            GpuError::Memory { .. } => {
+                let most = GpuBatch::worlds_that_fit(gpu, m, nworld, &options);
+                gpu_need(m, per_world, 0)
+                    .map_or_else(|e| e, |need| Error::DeviceMemory { nworld, need: need.of(nworld), most })
+            }
+            e => e.into(),
+        })?;
+        Ok(Self { batch, two_float: two_float_coordinates(m) })
     }
 
     pub(crate) fn is_software(&self) -> bool {
         self.batch.gpu().info().is_cpu
-    }
-
-    pub(crate) fn bytes_per_world(&self) -> usize {
-        self.batch.bytes_per_world() as usize
     }
 
     pub(crate) fn numbers(&self, step: &[Call], worlds: usize) -> Result<DeviceNumbers, Error> {

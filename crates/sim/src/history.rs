@@ -29,37 +29,42 @@ impl Record {
     }
 }
 
-/// The last states of the worlds of a group on the CPU: a ring a world.
+/// The last states of the worlds of a group on the CPU: a ring a world, which grows as states are recorded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ring<T> {
-    /// (lane, depth, numbers of a record)
-    records: Vec<T>,
+    /// states that are kept
+    depth: usize,
+    /// (lane, recorded states, numbers of a record); none where no history is kept
+    records: Vec<Vec<T>>,
     /// records ever taken, a lane
     taken: Vec<usize>,
 }
 
-impl<T: Clone> Ring<T> {
-    pub(crate) fn new(lanes: usize, depth: usize, len: usize, zero: T) -> Self {
-        Self { records: vec![zero; lanes * depth * len], taken: vec![0; lanes] }
+impl<T: Clone + Default> Ring<T> {
+    pub(crate) fn new(lanes: usize, depth: usize) -> Self {
+        let lanes = if depth > 0 { lanes } else { 0 };
+        Self { depth, records: vec![Vec::new(); lanes], taken: vec![0; lanes] }
     }
 
     /// The place of a lane's next record of `len` numbers; nothing where no history is kept.
     pub(crate) fn next(&mut self, lane: usize, len: usize) -> Option<&mut [T]> {
-        let depth = self.depth(len);
-        let at = (lane * depth + *self.taken.get(lane)? % depth) * len;
-        self.taken[lane] += 1;
-        self.records.get_mut(at..at + len)
+        let (records, taken) = (self.records.get_mut(lane)?, self.taken.get_mut(lane)?);
+        let at = *taken % self.depth * len;
+        *taken += 1;
+        if records.len() == at {
+            if records.capacity() == at {
+                // twice as many as there are, and never more than there will be
+                records.reserve_exact(at.max(len).min(self.depth * len - at));
+            }
+            records.resize(at + len, T::default());
+        }
+        records.get_mut(at..at + len)
     }
 
     /// A lane's records, the oldest first.
     pub(crate) fn records(&self, lane: usize, len: usize) -> impl Iterator<Item = &[T]> {
-        let depth = self.depth(len);
         let taken = self.taken.get(lane).copied().unwrap_or(0);
-        (taken.saturating_sub(depth)..taken).map(move |k| &self.records[(lane * depth + k % depth) * len..][..len])
-    }
-
-    fn depth(&self, len: usize) -> usize {
-        self.records.len() / (self.taken.len() * len).max(1)
+        (taken.saturating_sub(self.depth)..taken).map(move |k| &self.records[lane][k % self.depth * len..][..len])
     }
 }
 

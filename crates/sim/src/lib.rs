@@ -23,7 +23,7 @@ mod error;
 mod gpu_batch;
 mod health;
 mod history;
-mod memory;
+pub mod memory;
 pub mod npz;
 mod quarantine;
 mod replay;

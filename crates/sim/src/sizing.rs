@@ -1,23 +1,30 @@
 //! How many contacts and rows a world needs, and what worlds take of memory: the high-water marks of a roll-out on the CPU.
 
-use crate::cpu_batch::{CpuBatch, UNREAD};
-use crate::cpu_worlds::{Control, CpuWorlds, cpu_need};
+use crate::cpu_batch::UNREAD;
+use crate::cpu_worlds::{cpu_need, width};
+use crate::gpu_batch::gpu_need;
 use crate::{Batch, Error, Field, Precision, rng, step};
 use kiloworld_cpu::World;
 use kiloworld_layout::consts::{geom, jnt, status};
 use kiloworld_layout::{Layout, Limits, Model, SliceMut, Stage};
-use kiloworld_model::{rows_always, rows_per_contact};
+use kiloworld_model::{contacts_at_most, rows_always, rows_per_contact};
 use rayon::prelude::*;
 use std::f64::consts::PI;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The most contacts and rows that any world of a probe had at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HighWater {
     /// contacts
     pub ncon: usize,
     /// constraint rows
     pub nefc: usize,
+}
+
+impl HighWater {
+    /// The more of each.
+    fn max(self, other: Self) -> Self {
+        Self { ncon: self.ncon.max(other.ncon), nefc: self.nefc.max(other.nefc) }
+    }
 }
 
 /// How worlds are rolled out to see what they need.
@@ -63,7 +70,8 @@ pub struct Memory {
     pub place: &'static str,
     /// bytes that one more world takes
     pub bytes_per_world: u64,
-    /// bytes that do not depend on the number of worlds: the model on a GPU; work arrays of all threads on a CPU
+    /// bytes that do not depend on the number of worlds: the model; on a CPU its copies, and at most so much for work arrays of all
+    /// threads
     pub bytes_shared: u64,
 }
 
@@ -86,21 +94,23 @@ impl Sizing {
         model.check_supported()?;
         let mut m = model.layout.clone();
         let bound = HighWater { ncon: m.size.nconmax, nefc: m.size.njmax };
-        let mut room = bound.ncon.min(FIRST);
-        let (seen, failed) = loop {
-            let marks = roll(&m, room, probe);
-            if marks.seen.ncon <= room {
-                break (marks.seen, marks.failed);
+        let Probe { worlds, steps, seed } = probe;
+        let how = Drive { worlds, steps, seed, scattered: true, work: f64::INFINITY };
+        let mut room = bound.ncon.min(ROOM);
+        let Met { seen, failed, .. } = loop {
+            let met = drive(&m, room, &how);
+            if met.seen.ncon <= room {
+                break met;
             }
             // worlds stopped where they had no room: once more with what the first that did would have needed
-            room = bound.ncon.min(marks.seen.ncon.max(2 * room));
+            room = bound.ncon.min(met.seen.ncon.max(2 * room));
         };
         let more = |n: usize, extra: usize| (n + n / 2 + extra).next_multiple_of(4);
         let nconmax = if seen.ncon == 0 && bound.ncon == 0 { 0 } else { more(seen.ncon, 4).min(bound.ncon) };
         let always = rows_always(&m);
         let njmax = more(seen.nefc, 8).max(always).min(always + nconmax * rows_per_contact(&m));
         set_capacities(&mut m, nconmax, Some(njmax));
-        Ok(Self { probe, seen, failed, bound, nconmax, njmax, memory: memory(&m, probe.worlds)? })
+        Ok(Self { probe, seen, failed, bound, nconmax, njmax, memory: memory(&m)? })
     }
 
     /// The largest batch that a GPU with these limits can hold in one slice; larger ones are split, and only memory ends them.
@@ -115,18 +125,18 @@ impl Sizing {
     }
 }
 
-/// Contacts that worlds can hold in the first try.
-const FIRST: usize = 512;
+/// Contacts that worlds which are driven can hold at first.
+const ROOM: usize = 512;
 
-/// Bytes of a batch with the capacities of `m`, large enough to fill registers.
-fn memory(m: &Model<f64>, worlds: usize) -> Result<[Memory; 3], Error> {
+/// Bytes of a batch with the capacities of `m`, large enough to fill the registers of every thread.
+fn memory(m: &Model<f64>) -> Result<[Memory; 3], Error> {
+    const MANY: usize = 1 << 20;
     let cpu = |place, precision| -> Result<Memory, Error> {
-        let need = cpu_need(m, worlds.max(1), precision, None, 0)?;
+        let need = cpu_need(m, MANY, precision, width(MANY, precision, None), &[], 0)?;
         Ok(Memory { place, bytes_per_world: need.per_world, bytes_shared: need.shared })
     };
-    let layout = Layout::new(&m.size, &std::collections::BTreeSet::new()).map_err(kiloworld_gpu::GpuError::from)?;
-    let (bytes_per_world, bytes_shared) = (layout.bytes_per_world(), layout.bytes_shared());
-    let gpu = Memory { place: "gpu f32", bytes_per_world, bytes_shared };
+    let gpu = gpu_need(m, &[], 0)?;
+    let gpu = Memory { place: "gpu f32", bytes_per_world: gpu.per_world, bytes_shared: gpu.shared };
     Ok([cpu("cpu f64", Precision::F64)?, cpu("cpu f32", Precision::F32)?, gpu])
 }
 
@@ -138,7 +148,7 @@ fn memory(m: &Model<f64>, worlds: usize) -> Result<[Memory; 3], Error> {
 pub fn scatter(batch: &mut Batch, seed: u64) -> Result<(), Error> {
     let m = batch.model().clone();
     for w in 0..batch.nworld() {
-        batch.reset(Some(&[w]), start_key(&m, w))?;
+        batch.reset(Some(&[w]), if w % 2 == 1 { None } else { start_key(&m, w / 2) })?;
         if w % 2 == 1 {
             batch.set_rows(Field::qpos, &[w], &random_pose(&m, seed, w))?;
         }
@@ -156,9 +166,9 @@ pub fn wander(m: &Model<f64>, seed: u64) -> impl Fn(usize, usize, &mut [f64]) + 
     }
 }
 
-/// The keyframe that a world of a probe starts from.
-fn start_key(m: &Model<f64>, w: usize) -> Option<usize> {
-    if w % 2 == 1 { None } else { (w / 2).checked_rem(m.size.nkey + 1).and_then(|k| k.checked_sub(1)) }
+/// The start that is number `i` of those that a model has: the reference pose, then the keyframes, and again.
+fn start_key(m: &Model<f64>, i: usize) -> Option<usize> {
+    (i % (m.size.nkey + 1)).checked_sub(1)
 }
 
 /// A pose that worlds of a probe start from: joints anywhere in their ranges, or within half a turn or a quarter of the model's
@@ -212,40 +222,82 @@ pub(crate) fn set_capacities(m: &mut Model<f64>, nconmax: usize, njmax: Option<u
     }
 }
 
-/// What a roll-out met.
-struct Marks {
+/// How worlds are driven.
+struct Drive {
+    worlds: usize,
+    steps: usize,
+    seed: u64,
+    /// every second world starts from a random pose
+    scattered: bool,
+    /// operations, about, after which a world is stopped
+    work: f64,
+}
+
+/// What worlds that were driven met.
+struct Met {
     seen: HighWater,
+    /// steps that they made, all together
+    steps: usize,
+    /// all made all of theirs, or were frozen before
+    whole: bool,
+    /// worlds that were frozen for anything but a want of room
     failed: usize,
 }
 
-/// Rolls out the worlds of a probe that can hold so many contacts. A world that would have needed more is stopped, and counts
-/// with what it would have needed.
-fn roll(m: &Model<f64>, nconmax: usize, probe: Probe) -> Marks {
-    let mut m = m.clone();
-    set_capacities(&mut m, nconmax, None);
-    let mut batch = CpuBatch::<f64>::new(&m, probe.worlds);
-    for w in 0..probe.worlds {
-        crate::batch::reset_world(&m, start_key(&m, w), |f, v| batch.set(f, w, v));
-        if w % 2 == 1 {
-            batch.set(Field::qpos, w, &random_pose(&m, probe.seed, w));
+impl Met {
+    const NOTHING: Self = Self { seen: HighWater { ncon: 0, nefc: 0 }, steps: 0, whole: true, failed: 0 };
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            seen: self.seen.max(other.seen),
+            steps: self.steps + other.steps,
+            whole: self.whole && other.whole,
+            failed: self.failed + other.failed,
         }
     }
-    watch(&m, batch, probe.steps, &wander(&m, probe.seed))
 }
 
-/// Steps a batch and keeps the high-water marks.
-fn watch(m: &Model<f64>, mut batch: CpuBatch<f64>, steps: usize, control: Control<'_>) -> Marks {
-    let (ncon, nefc, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-    batch.step_each(&step::step(&m.opt), steps, Some(control), &|_, k, d| {
-        let bad = status::FROZEN & !(status::CONTACT_OVERFLOW | status::ROW_OVERFLOW);
-        if d.status[0] & bad == 0 {
-            ncon.fetch_max(count(d.ncon_need[0]), Ordering::Relaxed);
-            nefc.fetch_max(count(d.nefc_need[0]), Ordering::Relaxed);
-        } else if k + 1 == steps {
-            failed.fetch_add(1, Ordering::Relaxed);
+/// Drives worlds by random controls, each by itself, with room for `room` contacts. A world that would have needed more is stopped,
+/// and counts with what it would have needed.
+fn drive(m: &Model<f64>, room: usize, how: &Drive) -> Met {
+    let mut m = m.clone();
+    set_capacities(&mut m, room, None);
+    let (control, calls) = (wander(&m, how.seed), step::step(&m.opt));
+    let solved = calls.iter().filter(|c| c.stage == Stage::Solver).count() as f64;
+    let one = |d: &mut World<f64>, w: usize| -> Met {
+        let random = how.scattered && w % 2 == 1;
+        start(&m, if random { None } else { start_key(&m, if how.scattered { w / 2 } else { w }) }, d);
+        if random {
+            d.qpos.copy_from_slice(&random_pose(&m, how.seed, w));
         }
+        let (mut met, mut left) = (Met::NOTHING, how.work);
+        while met.steps < how.steps && left > 0.0 && d.status[0] & status::FROZEN == 0 {
+            control(w, met.steps, &mut d.ctrl);
+            calls.iter().for_each(|&call| kiloworld_cpu::run(call, &m, d));
+            left -= work(&m, d) * solved;
+            met.steps += 1;
+            // of a state that is no longer one nothing is learnt
+            if d.status[0] & status::FROZEN & !(status::CONTACT_OVERFLOW | status::ROW_OVERFLOW) == 0 {
+                met.seen = HighWater { ncon: count(d.ncon_need[0]), nefc: count(d.nefc_need[0]) };
+            } else {
+                met.failed = 1;
+            }
+        }
+        met.whole = met.steps == how.steps || d.status[0] & status::FROZEN != 0;
+        met
+    };
+    let worlds = (0..how.worlds).into_par_iter();
+    worlds.map_init(|| kiloworld_cpu::world::<f64>(&m.size, UNREAD), one).reduce(|| Met::NOTHING, Met::and)
+}
+
+/// Puts a world at the reference pose or a keyframe.
+fn start(m: &Model<f64>, key: Option<usize>, d: &mut World<f64>) {
+    d.qpos_lo.fill(0.0);
+    crate::batch::reset_world(m, key, |field, values| match d.get_mut(field) {
+        Some(SliceMut::F(to)) => to.copy_from_slice(values),
+        Some(SliceMut::I(to)) => to.iter_mut().zip(values).for_each(|(to, &x)| *to = x as i32),
+        None => {}
     });
-    Marks { seen: HighWater { ncon: ncon.into_inner(), nefc: nefc.into_inner() }, failed: failed.into_inner() }
 }
 
 /// How a batch came to its capacities.
@@ -292,66 +344,62 @@ const STEPS: usize = 400;
 /// Operations after which a probe stops, about a second of one core: counted, not timed, so that it sees the same everywhere.
 const WORK: f64 = 2e9;
 
-/// What a probe for a builder says.
-pub(crate) struct Probed {
-    pub seen: HighWater,
+/// Contacts up to which the static bound is taken as the capacity; above it a probe decides.
+const STATIC_CONTACTS: usize = 32;
+
+/// Capacities that are chosen for a model.
+pub(crate) struct Choice {
+    pub room: HighWater,
     pub chosen: Chosen,
 }
 
-/// What worlds need at their starts: the most of the reference pose and every keyframe. Contacts and rows are counted without
-/// room for any.
-pub(crate) fn starts(m: &Model<f64>) -> HighWater {
-    let mut m = m.clone();
-    set_capacities(&mut m, 0, Some(0));
-    let mut most = HighWater { ncon: 0, nefc: 0 };
-    let mut d = World::<f64>::filled_but(&m.size, 0.0, 0, UNREAD);
-    for key in [None].into_iter().chain((0..m.size.nkey).map(Some)) {
-        start(&m, key, &mut d);
-        let position = [Stage::Kinematics, Stage::ComPos, Stage::Transmission, Stage::Collision, Stage::Constraint];
-        position.into_iter().for_each(|stage| kiloworld_cpu::run(stage.into(), &m, &mut d));
-        most.ncon = most.ncon.max(count(d.ncon_need[0]));
-        most.nefc = most.nefc.max(count(d.nefc_need[0]));
+/// Chooses what worlds can hold: all that the model can need where that is little, else as much again as a probe sees.
+pub(crate) fn choose(m: &Model<f64>) -> Choice {
+    let (always, bound, each) = (rows_always(m), contacts_at_most(m), rows_per_contact(m));
+    if bound <= STATIC_CONTACTS {
+        return Choice { room: HighWater { ncon: bound, nefc: always + bound * each }, chosen: Chosen::Bound };
     }
-    most
+    let starts = m.size.nkey + 1;
+    // a step from each start counts what it needs, without room for any: the first thing that must fit
+    let how = Drive { worlds: starts, steps: 1, seed: 0, scattered: false, work: f64::INFINITY };
+    let first = drive(m, 0, &how).seen;
+    // no two worlds are alike: without controls there is one from each start
+    let worlds = if m.size.nu > 0 { WORLDS } else { starts.min(WORLDS) };
+    let how = Drive { worlds, steps: STEPS, work: WORK / worlds as f64, ..how };
+    // with room for twice what the starts have: a world that needs more stops, and says how much
+    let Met { seen, steps, whole, .. } = drive(m, bound.min(ROOM.max(2 * first.ncon)), &how);
+    let seen = seen.max(first);
+    let mut high = seen;
+    if !whole {
+        // nobody has seen them settle
+        high = high.max(heap(m));
+    }
+    // as much again, for what the probe did not meet: thousands of worlds meet more than sixteen
+    Choice { room: room_for(m, high), chosen: Chosen::Probe { worlds, steps, whole, seen } }
 }
 
-/// Puts a world at the reference pose or a keyframe.
-fn start(m: &Model<f64>, key: Option<usize>, d: &mut World<f64>) {
-    crate::batch::reset_world(m, key, |field, values| match d.get_mut(field) {
-        Some(SliceMut::F(to)) => to.copy_from_slice(values),
-        Some(SliceMut::I(to)) => to.iter_mut().zip(values).for_each(|(to, &x)| *to = x as i32),
-        None => {}
-    });
+/// Room for twice what was seen, within what the model can need.
+fn room_for(m: &Model<f64>, seen: HighWater) -> HighWater {
+    let ncon = contacts_at_most(m).min((2 * seen.ncon + 8).next_multiple_of(4));
+    let most = rows_always(m) + ncon * rows_per_contact(m);
+    HighWater { ncon, nefc: most.min((2 * seen.nefc + 16).next_multiple_of(4)) }
 }
 
-/// Rolls worlds out under random controls, with room for `room` contacts; the starts count too. No two are alike: without controls
-/// there is one from each start.
-pub(crate) fn probe(m: &Model<f64>, room: usize, starts: HighWater) -> Probed {
-    let mut m = m.clone();
-    set_capacities(&mut m, room, None);
-    let keys = m.size.nkey + 1;
-    let worlds = if m.size.nu > 0 { WORLDS } else { keys.min(WORLDS) };
-    let control = wander(&m, 0);
-    let calls = step::step(&m.opt);
-    let one = |w: usize| -> (HighWater, usize, bool) {
-        let mut d = World::<f64>::filled_but(&m.size, 0.0, 0, UNREAD);
-        start(&m, (w % keys).checked_sub(1), &mut d);
-        let mut left = WORK / worlds as f64;
-        let mut k = 0;
-        while k < STEPS && left > 0.0 && d.status[0] & status::FROZEN == 0 {
-            control(w, k, &mut d.ctrl);
-            calls.iter().for_each(|&call| kiloworld_cpu::run(call, &m, &mut d));
-            left -= work(&m, &d) * calls.iter().filter(|c| c.stage == Stage::Solver).count() as f64;
-            k += 1;
-        }
-        let whole = k == STEPS || d.status[0] & status::FROZEN != 0;
-        (HighWater { ncon: count(d.ncon_need[0]), nefc: count(d.nefc_need[0]) }, k, whole)
-    };
-    let ran: Vec<_> = (0..worlds).into_par_iter().map(one).collect();
-    let most = |of: fn(&HighWater) -> usize| ran.iter().map(|r| of(&r.0)).chain([of(&starts)]).max().unwrap_or(0);
-    let seen = HighWater { ncon: most(|h| h.ncon), nefc: most(|h| h.nefc) };
-    let (steps, whole) = (ran.iter().map(|r| r.1).sum(), ran.iter().all(|r| r.2));
-    Probed { seen, chosen: Chosen::Probe { worlds, steps, whole, seen } }
+impl Batch {
+    /// What to give as `nconmax` and `njmax` where worlds froze for want of them: room for twice what the first that froze would have
+    /// needed, and no less than a probe asks for, or than bodies that come to lie in a heap have. Nothing where no world did.
+    pub fn advice(&mut self) -> Result<Option<HighWater>, Error> {
+        let lacked = status::CONTACT_OVERFLOW | status::ROW_OVERFLOW;
+        let failures = self.failures()?.into_iter().filter(|f| f.reason & lacked != 0);
+        let need = failures.map(|f| HighWater { ncon: f.ncon_need, nefc: f.nefc_need }).reduce(HighWater::max);
+        let Some(need) = need else { return Ok(None) };
+        let m = &self.m;
+        let had = match self.capacities() {
+            Chosen::Given => choose(m).room,
+            _ => HighWater { ncon: m.size.nconmax, nefc: m.size.njmax },
+        };
+        Ok(Some(had.max(room_for(m, need.max(heap(m))))))
+    }
 }
 
 /// About how many operations a step was: pairs, rows, and the factor of a Hessian that is as dense as rows to a dof make it.
@@ -362,9 +410,9 @@ fn work(m: &Model<f64>, d: &World<f64>) -> f64 {
     30.0 * m.size.ncoll as f64 + 200.0 * nv + newton * (1.0 + f64::from(d.solver_niter[0]))
 }
 
-/// Contacts that a body which lies in a heap has a share of, by the look of its geoms: a ball is held by six others, a capsule and
-/// a box by a few at each end or edge.
-pub(crate) fn heaped(m: &Model<f64>) -> usize {
+/// What bodies in a heap have, by the look of their geoms: a ball is held by six others, a capsule and a box by a few at each end or
+/// edge; a contact is shared by two.
+fn heap(m: &Model<f64>) -> HighWater {
     let moves = |g: &usize| m.body_weldid[m.geom_bodyid[*g] as usize] != 0;
     let mut collides = vec![false; m.size.ngeom];
     m.coll_geom1.iter().chain(&m.coll_geom2).for_each(|&g| collides[g as usize] = true);
@@ -373,7 +421,9 @@ pub(crate) fn heaped(m: &Model<f64>) -> usize {
         geom::CAPSULE => 6,
         _ => 16,
     };
-    (0..m.size.ngeom).filter(|g| moves(g) && collides[*g]).map(share).sum()
+    let shares: usize = (0..m.size.ngeom).filter(|g| moves(g) && collides[*g]).map(share).sum();
+    let ncon = shares.div_ceil(2).min(contacts_at_most(m));
+    HighWater { ncon, nefc: rows_always(m) + ncon * rows_per_contact(m) }
 }
 
 fn count(n: i32) -> usize {

@@ -6,11 +6,16 @@ use kiloworld_layout::consts::{cone, eq, geom, jnt, solver};
 /// Sets `nconmax` to the number of contacts of all pairs at once, and `njmax` to the rows of these and of everything else.
 /// `nconmax` may be far more than a world meets: see how a batch chooses its capacities.
 pub(crate) fn capacities(m: &mut Model<f64>) {
-    let kind = |id: &i32| m.geom_type[*id as usize];
-    m.size.nconmax = m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| contacts(kind(a), kind(b)).0).sum();
+    m.size.nconmax = contacts_at_most(m);
     m.size.njmax = rows_always(m) + m.size.nconmax * rows_per_contact(m);
     let dual = m.opt.solver == solver::PGS || m.opt.noslip_iterations > 0;
     m.size.njdual = if dual { m.size.njmax } else { 0 };
+}
+
+/// Contacts of a world at most: of all pairs at once.
+pub fn contacts_at_most(m: &Model<f64>) -> usize {
+    let kind = |id: &i32| m.geom_type[*id as usize];
+    m.coll_geom1.iter().zip(&m.coll_geom2).map(|(a, b)| contacts(kind(a), kind(b)).0).sum()
 }
 
 /// Contacts of two geoms, the lower type first: the most of one world, and the slots of worlds that share them. A slot is there
