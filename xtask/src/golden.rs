@@ -35,6 +35,8 @@ pub(crate) fn run(check: bool) -> Result<()> {
     }
     let errors = crate::root().join("tests/mjcf/errors.txt");
     setup::run(Command::new(&python).arg(dir.join("errors.py")).args(check.then_some("--check")).arg(errors))?;
+    let objs = dir.join("obj.json");
+    setup::run(Command::new(&python).arg(dir.join("make_obj.py")).args(check.then_some("--check")).arg(objs))?;
     if check {
         return Ok(());
     }
