@@ -103,8 +103,8 @@ fn load(cx: &mut Cx<'_>, node: &Node, dir: &Path) -> Option<Model> {
     let text = match include::text(cx.loader, &path) {
         Ok(text) => text,
         Err(e) => {
-            let remedy = format!("looked for {}", path.display());
-            cx.error(file.span, ErrorKind::Io(e.to_string()), Some(remedy));
+            let remedy = include::remedy(&e, format!("looked for {}", path.display()));
+            cx.error(file.span, ErrorKind::Io(e.to_string()), remedy);
             return None;
         }
     };

@@ -66,9 +66,37 @@ pub(crate) fn parse(text: &str, file: u32) -> Result<Node, (Span, ErrorKind)> {
     let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: 4_000_000, ..Default::default() };
     let doc = roxmltree::Document::parse_with_options(&clean.text, options).map_err(|e| {
         let at = offset(&clean.text, e.pos());
+        if let roxmltree::Error::DuplicatedAttribute(name, _) = &e {
+            let kind = repeated(&clean.text, at, name, |at| whole(at, at).start as usize, text);
+            return (whole(at, at + name.len()), kind);
+        }
         (whole(at, next_break(&clean.text, at)), ErrorKind::Xml(strip_position(&e.to_string())))
     })?;
     convert(doc.root_element(), &whole, 0)
+}
+
+/// The error for the second attribute of a name, at `at` in the mended text; `original` takes offsets back to the source.
+fn repeated(mended: &str, at: usize, name: &str, original: impl Fn(usize) -> usize, source: &str) -> ErrorKind {
+    // no value holds an opening bracket
+    let start = mended[..at].rfind('<').unwrap_or(0);
+    let tag = &mended[start..at];
+    let mut quote = None;
+    let outside = |&(i, c): &(usize, char)| {
+        match quote {
+            None if c == '"' || c == '\'' => quote = Some(c),
+            Some(q) if c == q => quote = None,
+            None => return tag[i..].starts_with(name) && tag[..i].ends_with(|c: char| c.is_whitespace()),
+            Some(_) => {}
+        }
+        false
+    };
+    let rest = |i: usize| tag[i + name.len()..].trim_start().starts_with('=');
+    let first = tag.char_indices().filter(outside).map(|(i, _)| i).find(|&i| rest(i)).unwrap_or(0);
+    let before = source.get(..original(start + first)).unwrap_or("");
+    let element = tag.get(1..).unwrap_or("").split(|c: char| c.is_whitespace()).next().unwrap_or("").to_owned();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    ErrorKind::RepeatedAttribute { attribute: name.to_owned(), element, line, column }
 }
 
 fn convert(

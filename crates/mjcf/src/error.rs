@@ -30,6 +30,18 @@ pub enum ErrorKind {
         /// its element
         element: String,
     },
+    /// an attribute that an element has twice
+    #[error("a second `{attribute}` of <{element}>; the first is in line {line}, column {column}")]
+    RepeatedAttribute {
+        /// the attribute
+        attribute: String,
+        /// its element
+        element: String,
+        /// line of the first one, from 1
+        line: usize,
+        /// column of the first one in characters, from 1
+        column: usize,
+    },
     /// a required attribute is missing
     #[error("<{element}> needs the attribute `{attribute}`")]
     MissingAttribute {

@@ -12,11 +12,24 @@ use crate::span::Span;
 /// No text of a model is longer than this \[bytes\].
 const MAX_TEXT: u64 = 1 << 28;
 
-/// The text of a file. What is not UTF-8 is in comments and names at most.
+/// The text of a file.
 pub(crate) fn text(loader: &dyn Load, path: &Path) -> io::Result<String> {
-    loader
-        .load(path, MAX_TEXT)
-        .map(|bytes| String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+    loader.load(path, MAX_TEXT).and_then(decode)
+}
+
+/// Bytes as text. What is not UTF-8 is in comments and names at most, unless it is one of the wide encodings.
+pub(crate) fn decode(bytes: Vec<u8>) -> io::Result<String> {
+    let wide = match bytes[..] {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => "UTF-32",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'<', 0, ..] | [0, b'<', ..] => "UTF-16",
+        _ => return Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())),
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidData, format!("the file is {wide}, not UTF-8")))
+}
+
+/// What to do about a file that cannot be read; `otherwise` where it is not one of what [`decode`] refuses.
+pub(crate) fn remedy(error: &io::Error, otherwise: impl Into<String>) -> Option<String> {
+    Some(if error.kind() == io::ErrorKind::InvalidData { "save it as UTF-8".into() } else { otherwise.into() })
 }
 
 /// Reads a file and everything that it includes into one tree; `None` if that failed, with the errors noted.
@@ -27,7 +40,9 @@ pub(crate) fn open(cx: &mut Cx<'_>, text: String, name: &str, path: &Path) -> Op
     let mut root = match parsed {
         Ok(root) => root,
         Err((span, kind)) => {
-            cx.error(span, kind, Some(XML_REMEDY.into()));
+            let remedy =
+                if matches!(kind, ErrorKind::RepeatedAttribute { .. }) { "keep one of them" } else { XML_REMEDY };
+            cx.error(span, kind, Some(remedy.into()));
             return None;
         }
     };
@@ -115,7 +130,9 @@ fn load(
         }
         Ok(root) => Some((root, path)),
         Err((span, kind)) => {
-            cx.error(span, kind, Some(XML_REMEDY.into()));
+            let remedy =
+                if matches!(kind, ErrorKind::RepeatedAttribute { .. }) { "keep one of them" } else { XML_REMEDY };
+            cx.error(span, kind, Some(remedy.into()));
             None
         }
     }
@@ -128,8 +145,8 @@ fn twice<T>(cx: &mut Cx<'_>, span: Span, name: &str) -> Option<T> {
 }
 
 fn missing<T>(cx: &mut Cx<'_>, span: Span, path: &Path, error: &io::Error) -> Option<T> {
-    let remedy = format!("file names are relative to the main file; looked for {}", path.display());
-    cx.error(span, ErrorKind::Io(error.to_string()), Some(remedy));
+    let beside = format!("file names are relative to the main file; looked for {}", path.display());
+    cx.error(span, ErrorKind::Io(error.to_string()), remedy(error, beside));
     None
 }
 

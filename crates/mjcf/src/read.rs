@@ -209,16 +209,18 @@ pub fn read_path(path: &Path) -> Result<(Spec, Vec<Warning>), Errors> {
 /// Everything found wrong, with file, line and column.
 pub fn read_path_with(path: &Path, loader: &dyn Load) -> Result<(Spec, Vec<Warning>), Errors> {
     let name = path.to_string_lossy().into_owned();
-    match include::text(loader, path) {
-        Ok(text) => read_with(text, &name, path, loader),
-        Err(e) => {
-            let mut sources = Sources::default();
-            sources.add(name, "");
-            let remedy = Some("give the path of an MJCF file".into());
-            let error = Error::new(&sources, Span::default(), ErrorKind::Io(e.to_string()), remedy);
-            Err(Errors { errors: vec![error], sources })
-        }
-    }
+    include::text(loader, path)
+        .map_err(|e| unreadable(&name, &e, "give the path of an MJCF file"))
+        .and_then(|text| read_with(text, &name, path, loader))
+}
+
+/// The error of a file of which nothing can be read.
+fn unreadable(name: &str, error: &std::io::Error, remedy: &str) -> Errors {
+    let mut sources = Sources::default();
+    sources.add(name, "");
+    let (kind, remedy) = (ErrorKind::Io(error.to_string()), include::remedy(error, remedy));
+    let error = Error::new(&sources, Span::default(), kind, remedy);
+    Errors { errors: vec![error], sources }
 }
 
 /// Reads a model that stands alone, without files.
@@ -235,20 +237,8 @@ pub fn read_str(text: &str, name: &str) -> Result<(Spec, Vec<Warning>), Errors> 
 /// Everything found wrong, with line and column.
 pub fn read_reader(mut reader: impl Read, name: &str) -> Result<(Spec, Vec<Warning>), Errors> {
     let mut bytes = Vec::new();
-    match reader.read_to_end(&mut bytes) {
-        Ok(_) => read_str(&String::from_utf8_lossy(&bytes), name),
-        Err(e) => {
-            let mut sources = Sources::default();
-            sources.add(name, "");
-            let error = Error::new(
-                &sources,
-                Span::default(),
-                ErrorKind::Io(e.to_string()),
-                Some("read from another source".into()),
-            );
-            Err(Errors { errors: vec![error], sources })
-        }
-    }
+    let text = reader.read_to_end(&mut bytes).and_then(|_| include::decode(bytes));
+    text.map_err(|e| unreadable(name, &e, "read from another source")).and_then(|text| read_str(&text, name))
 }
 
 /// Reads a model from text, with its files from anywhere: memory (a map), an archive, the file system ([`Files`]).
