@@ -5,7 +5,7 @@
 import package::layout::{
     DISABLE_CONSTRAINT, DISABLE_CONTACT, ENABLE_OVERRIDE, GEOM_BOX, GEOM_CAPSULE, GEOM_PLANE, GEOM_SPHERE, HAS_BOX_BOX,
     HAS_CAPSULE_BOX, HAS_CAPSULE_CAPSULE, HAS_PLANE_BOX, HAS_PLANE_CAPSULE, HAS_PLANE_SPHERE, HAS_SPHERE_BOX,
-    HAS_SPHERE_CAPSULE, HAS_SPHERE_SPHERE, LANES, MINMU, MINVAL, NCOLL, NCONMAX, OPT_DISABLEFLAGS, OPT_ENABLEFLAGS,
+    HAS_SPHERE_CAPSULE, HAS_SPHERE_SPHERE, LANES, MINMU, MINVAL, NCOLL, NCONMAX, NV, OPT_DISABLEFLAGS, OPT_ENABLEFLAGS,
     STATUS_CONTACT_OVERFLOW, WORLDS_PER_GROUP, ld_coll_geom1, ld_coll_geom2, ld_coll_pairid, ld_geom_bodyid, ld_geom_condim,
     ld_geom_friction, ld_geom_gap, ld_geom_margin, ld_geom_pos, ld_geom_priority, ld_geom_rbound, ld_geom_size, ld_geom_solimp,
     ld_geom_solmix, ld_geom_solref, ld_geom_type, ld_geom_xmat, ld_geom_xpos, ld_ncon_need, ld_opt_o_friction, ld_opt_o_margin,
@@ -243,7 +243,8 @@ fn write_contact(w: u32, k: u32, c: u32, contacts: ptr<function, ContactSet>, i:
     st_contact_frame(w, c, contact_frame((*contacts).normal[i], (*contacts).tangent));
     st_contact_includemargin(w, c, margin);
     st_contact_geom(w, c, vec2<i32>(g1, ld_coll_geom2(w, k)));
-    st_contact_exclude(w, c, select(0, 1, (*contacts).dist[i] >= margin));
+    let held = select(0, 3, NV > 0u && pair_rows(w, k) == 0);
+    st_contact_exclude(w, c, select(held, 1, (*contacts).dist[i] >= margin));
     contact_parameters(w, k, c);
 }
 

@@ -10,6 +10,7 @@ mod compiled;
 mod compiler_faults;
 mod constraint;
 mod constraint_lanes;
+mod contact_faults;
 mod counts;
 mod device;
 mod dump;
