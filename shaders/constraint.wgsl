@@ -4,18 +4,17 @@
 // first row. The rows of equalities and contacts are filled by kernels of their own.
 import package::layout::{
     CNSTR_FRICTION_DOF, CNSTR_FRICTION_TENDON, CNSTR_LIMIT_JOINT, CNSTR_LIMIT_TENDON, DISABLE_CONSTRAINT,
-    DISABLE_CONTACT, DISABLE_EQUALITY, DISABLE_FRICTIONLOSS, DISABLE_LIMIT, EQ_CONNECT, EQ_JOINT, EQ_TENDON, EQ_WELD, JNT_BALL,
+    DISABLE_CONTACT, DISABLE_EQUALITY, DISABLE_FRICTIONLOSS, DISABLE_LIMIT, JNT_BALL,
     JNT_HINGE, JNT_SLIDE, LANES, NCONMAX, NEQ, NJMAX, NJNT, NTENDON, NV, OPT_DISABLEFLAGS, STATUS_ROW_OVERFLOW,
     WORLDS_PER_GROUP, ld_contact_dim, ld_contact_exclude, ld_dof_frictionloss, ld_dof_invweight0, ld_dof_solimp, ld_dof_solref,
-    ld_eq_active, ld_eq_type, ld_jnt_dofadr, ld_jnt_limited, ld_jnt_margin, ld_jnt_qposadr, ld_jnt_range, ld_jnt_solimp,
+    ld_eq_active, ld_eq_rownum, ld_jnt_dofadr, ld_jnt_limited, ld_jnt_margin, ld_jnt_qposadr, ld_jnt_range, ld_jnt_solimp,
     ld_jnt_solref, ld_jnt_type, ld_ncon, ld_nefc_lost, ld_nefc_need, ld_qpos, ld_qpos_lo, ld_status, ld_ten_J, ld_ten_length,
     ld_tendon_frictionloss, ld_tendon_invweight0, ld_tendon_limited, ld_tendon_margin, ld_tendon_range, ld_tendon_solimp_fri,
     ld_tendon_solimp_lim, ld_tendon_solref_fri, ld_tendon_solref_lim, st_contact_efc_address, st_efc_J, st_eq_efc_address, st_ne,
     st_nefc, st_nefc_need, st_nf, st_nl, st_status, lane_of, world_of
 };
 import package::math::{quat_normalize, quat_to_vel};
-import package::constraint_row::{Solimp, contact_bodies, contact_rownum, last_dof, st_scalar_row, zero_rows};
-import package::constraint_anchor::{eq_body};
+import package::constraint_row::{Solimp, contact_bodies, contact_rownum, st_scalar_row, zero_rows};
 import package::loops::{loops_ran};
 
 // Rows wanted and held so far; the same in all lanes of a world.
@@ -143,14 +142,7 @@ fn equality_count(w: u32, e: u32) -> i32 {
     if (OPT_DISABLEFLAGS & DISABLE_EQUALITY) != 0 || ld_eq_active(w, e) == 0 {
         return 0;
     }
-    let kind = ld_eq_type(w, e);
-    if kind == EQ_CONNECT || kind == EQ_WELD {
-        if last_dof(w, eq_body(w, e, 0u)) < 0 && last_dof(w, eq_body(w, e, 1u)) < 0 {
-            return 0;
-        }
-        return select(3, 6, kind == EQ_WELD);
-    }
-    return select(0, 1, kind == EQ_JOINT || kind == EQ_TENDON);
+    return ld_eq_rownum(w, e);
 }
 
 // Number of friction loss rows of dof i.

@@ -6,7 +6,6 @@
 //! Where a number stands for several worlds they share slots of rows: an item has rows where some world has it, and they are
 //! zero in the others. A single world's slots are its rows.
 
-use crate::constraint_anchor::eq_body;
 use crate::constraint_contact::constraint_contact;
 use crate::constraint_equality::constraint_equality;
 use crate::constraint_row::*;
@@ -14,7 +13,7 @@ use crate::integrate::set_status;
 use crate::math::*;
 use crate::{Ints, Mask, Real, Scalar, World};
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{cnstr, disable, eq, jnt, status};
+use kiloworld_layout::consts::{cnstr, disable, jnt, status};
 
 /// Rows wanted and held so far, a world, and the slots in use.
 struct Rows<T> {
@@ -151,22 +150,8 @@ pub fn constraint<T: Real>(m: &Model<T>, d: &mut World<T>) {
 /// The worlds that equality `e` holds in, and the number of its rows.
 #[inline(always)]
 fn equality_count<T: Real>(m: &Model<T>, d: &World<T>, e: usize) -> (T::Mask, usize) {
-    let n = match m.eq_type[e] {
-        eq::CONNECT | eq::WELD => {
-            let (b1, b2) = (eq_body(m, e, 0), eq_body(m, e, 1));
-            if last_dof(m, b1) < 0 && last_dof(m, b2) < 0 {
-                0
-            } else if m.eq_type[e] == eq::WELD {
-                6
-            } else {
-                3
-            }
-        }
-        eq::JOINT | eq::TENDON => 1,
-        _ => 0,
-    };
     let on = m.opt.disableflags & disable::EQUALITY == 0;
-    (nonzero::<T>(&d.eq_active[e]), if on { n } else { 0 })
+    (nonzero::<T>(&d.eq_active[e]), if on { id(m.eq_rownum[e]) } else { 0 })
 }
 
 /// The worlds with a friction loss row of dof `i`.

@@ -73,6 +73,13 @@ integers! {
         ELLIPTIC = 1,
     }
 
+    /// `mjtJacobian`
+    jac "JAC" {
+        DENSE = 0,
+        SPARSE = 1,
+        AUTO = 2,
+    }
+
     /// `mjtSolver`
     solver "SOLVER" {
         PGS = 0,

@@ -356,6 +356,7 @@ fields! {
 
         // Topo
         eq_type: Topo [neq] i32 Load "" "mjtEq";
+        eq_rownum: Topo [neq] i32 Load "" "constraint rows while it is active; 0 where nothing moves what it ties together";
         eq_obj1id: Topo [neq] i32 Load "" "first object";
         eq_obj2id: Topo [neq] i32 Load "" "second object, -1: none";
         eq_objtype: Topo [neq] i32 Load "" "mjtObj of both objects";
@@ -517,6 +518,7 @@ fields! {
         actuator_armature: Host [nu] T Load "kg, kg m²" "inertia at the target";
         actuator_delay: Host [nu] T Load "s" "delay of the control";
         actuator_history: Host [nu, 2] i32 Load "" "samples kept, and how they are read: 0 zoh, 1 linear, 2 cubic";
+        opt_ccd_tolerance: Host [1] T Load "m" "tolerance of collisions of convex shapes";
         opt_density: Host [1] T Load "kg/m³" "density of the medium";
         opt_viscosity: Host [1] T Load "Pa s" "viscosity of the medium";
         opt_wind: Host [1, 3] T Load "m/s" "velocity of the medium";
@@ -657,7 +659,7 @@ fields! {
         // Status
         contact_dim: Status [nconmax] i32 Collision "" "contact dimensions";
         contact_geom: Status [nconmax, 2] i32 Collision "" "the geoms";
-        contact_exclude: Status [nconmax] I Collision "" "0: pushes, 1: in the gap";
+        contact_exclude: Status [nconmax] I Collision "" "0: pushes, 1: in the gap, 3: nothing moves the one body against the other";
         contact_efc_address: Status [nconmax] i32 Constraint "" "first row, -1: none";
         eq_efc_address: Status [neq] i32 Constraint "" "first row of an equality constraint, -1: none";
 

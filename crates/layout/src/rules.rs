@@ -87,6 +87,7 @@ rules! {
         actuator_biastype actuator_ctrllimited actuator_forcelimited actuator_actlimited actuator_actearly
     }
     OneOf([0 1 3]) { actuator_trntype }
+    OneOf([0 1 3 6]) { eq_rownum }
     // mjtObj: unknown, body, joint, site, tendon
     OneOf([0 1 3 6 18]) { eq_objtype }
     OneOf([0 1 2 3 4 5]) { wrap_type }

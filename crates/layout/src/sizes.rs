@@ -190,7 +190,7 @@ impl Default for Opt {
         Self {
             integrator: 0,
             cone: 0,
-            jacobian: 2,
+            jacobian: crate::consts::jac::AUTO,
             solver: 2,
             iterations: 100,
             ls_iterations: 50,

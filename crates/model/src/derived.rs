@@ -1,9 +1,9 @@
 //! The tables that only kiloworld has: padded sizes, depth levels and children, the static list of geom pairs that can collide.
 
 use kiloworld_cpu::constraint_anchor::eq_body;
-use kiloworld_cpu::constraint_row::chain_length;
+use kiloworld_cpu::constraint_row::{chain_length, last_dof};
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{disable, eq, geom};
+use kiloworld_layout::consts::{disable, eq, geom, jac, jnt};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Fills `nvpad`, the depth levels of bodies and dofs, the children and the static pair list from MuJoCo's own fields of the same model.
@@ -39,7 +39,34 @@ pub fn orders(m: &mut Model<f64>) {
     levels(m);
     children(m);
     dof_levels(m);
+    m.eq_rownum = (0..m.size.neq).map(|e| equality_rows(m, e)).collect();
 }
+
+/// Rows of an equality. As in MuJoCo there are none where no dof moves what it ties, nor, with a dense Jacobian, where they would
+/// hold zeros only: between bodies that the same slides move.
+fn equality_rows(m: &Model<f64>, e: usize) -> i32 {
+    let rows = match m.eq_type[e] {
+        eq::CONNECT => 3,
+        eq::WELD => 6,
+        eq::JOINT | eq::TENDON => return 1,
+        _ => return 0,
+    };
+    let [mut dof, other] = [0, 1].map(|k| last_dof(m, eq_body(m, e, k)));
+    let sparse = m.opt.jacobian == jac::SPARSE || (m.opt.jacobian == jac::AUTO && m.size.nv >= MANY_DOFS);
+    if dof != other || (dof >= 0 && sparse) {
+        return rows;
+    }
+    while let Ok(i) = usize::try_from(dof) {
+        if m.jnt_type[m.dof_jntid[i] as usize] != jnt::SLIDE {
+            return rows;
+        }
+        dof = m.dof_parentid[i];
+    }
+    0
+}
+
+/// MuJoCo's Jacobian is sparse from so many dofs on, where the model does not say.
+const MANY_DOFS: usize = 60;
 
 /// The first entry of each depth, and the entries sorted by depth, then id.
 fn by_depth(depth: &[usize]) -> (Vec<i32>, Vec<i32>) {

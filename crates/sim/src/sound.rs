@@ -1,6 +1,6 @@
 //! Whether a model out of a file can be run: every integer is what it may be, and what follows from others does.
 
-use kiloworld_layout::consts::{cone, eq, geom, integrator, jnt, obj, solver, trn};
+use kiloworld_layout::consts::{cone, eq, geom, integrator, jac, jnt, obj, solver, trn};
 use kiloworld_layout::{Buffer, Field, Model, Opt, RULES, SizeName, Sizes, Slice};
 
 /// Most iterations of a solver that a file may ask for.
@@ -59,7 +59,7 @@ fn options(opt: &Opt) -> Result<(), String> {
     let kinds: [(&str, i32, &[i32]); 4] = [
         ("integrator", opt.integrator, &[integrator::EULER, integrator::RK4, integrator::IMPLICITFAST]),
         ("cone", opt.cone, &[cone::PYRAMIDAL, cone::ELLIPTIC]),
-        ("jacobian", opt.jacobian, &[0, 1, 2]),
+        ("jacobian", opt.jacobian, &[jac::DENSE, jac::SPARSE, jac::AUTO]),
         ("solver", opt.solver, &[solver::PGS, solver::CG, solver::NEWTON]),
     ];
     if let Some((name, x, _)) = kinds.iter().find(|(_, x, all)| !all.contains(x)) {
@@ -292,6 +292,7 @@ fn derived(m: &Model<f64>) -> Result<(), String> {
         Field::doflevel_adr,
         Field::doflevel_dof,
         Field::dof_descnum,
+        Field::eq_rownum,
     ] {
         follows(m, f, ints(&expected, f))?;
     }

@@ -1,7 +1,7 @@
 //! How many contacts and constraint rows a world can need at most.
 
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{cone, eq, geom, jnt, solver};
+use kiloworld_layout::consts::{cone, geom, jnt, solver};
 
 /// Sets `nconmax` to the number of contacts of all pairs at once, and `njmax` to the rows of these and of everything else.
 /// `nconmax` may be far more than a world meets: see how a batch chooses its capacities.
@@ -52,12 +52,7 @@ pub fn rows_per_contact(m: &Model<f64>) -> usize {
 
 /// Rows of equality constraints at most.
 fn rows_equality(m: &Model<f64>) -> usize {
-    let rows = |&t: &i32| match t {
-        eq::CONNECT => 3,
-        eq::WELD => 6,
-        _ => 1,
-    };
-    m.eq_type.iter().map(rows).sum()
+    m.eq_rownum.iter().filter_map(|&n| usize::try_from(n).ok()).sum()
 }
 
 /// Rows at most of equality constraints, friction loss and limits.

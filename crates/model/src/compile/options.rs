@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use kiloworld_layout::Opt;
-use kiloworld_layout::consts::{HEALTH_LIMITS, cone, disable, enable, integrator, solver};
+use kiloworld_layout::consts::{HEALTH_LIMITS, cone, disable, enable, integrator, jac, solver};
 use kiloworld_mjcf::spec::{Cone, Flags, Integrator, Jacobian, Solver};
 
 /// Fills the options.
@@ -18,9 +18,9 @@ pub(crate) fn options(c: &mut Compiler<'_>) {
         },
         cone: if o.cone == Cone::Elliptic { cone::ELLIPTIC } else { cone::PYRAMIDAL },
         jacobian: match o.jacobian {
-            Jacobian::Dense => 0,
-            Jacobian::Sparse => 1,
-            Jacobian::Auto => 2,
+            Jacobian::Dense => jac::DENSE,
+            Jacobian::Sparse => jac::SPARSE,
+            Jacobian::Auto => jac::AUTO,
         },
         solver: match o.solver {
             Solver::Pgs => solver::PGS,
@@ -44,6 +44,7 @@ pub(crate) fn options(c: &mut Compiler<'_>) {
     m.opt_tolerance = vec![o.tolerance];
     m.opt_ls_tolerance = vec![o.ls_tolerance];
     m.opt_noslip_tolerance = vec![o.noslip_tolerance];
+    m.opt_ccd_tolerance = vec![o.ccd_tolerance];
     m.opt_density = vec![o.density];
     m.opt_viscosity = vec![o.viscosity];
     m.opt_wind = o.wind.to_vec();
