@@ -1,20 +1,23 @@
 """Other people's models, from the packages that publish them.
 
-Usage: fetch_corpus.py OUT_DIR    (needs pip and a network; 147 MB come, 220 MB stay)
+Usage: fetch_corpus.py OUT_DIR    (needs pip and a network; 153 MB come, 156 MB stay)
 
 Writes OUT_DIR/NAME/FILES and OUT_DIR/index.json, which names the main file of each model. The packages are pinned by version and by
-hash, so the files are the same everywhere. Nothing is left behind where something fails.
+hash, so the files are the same everywhere. Models of one folder share its files by hard links. Nothing is left behind where something
+fails.
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 
-# package, version, hash of the wheel; model: folder of the wheel, main file in it
+# package, version, hash of the wheel, or of the source where no wheel has the models; model: folder in it, main file there
 PACKAGES = {
     ("gymnasium", "1.4.0", "1cb947c59e7c72d8eabb2c2274c00cd20948e69f8452a9ef4092223be24fdf0e"): {
         "ant": ("gymnasium/envs/mujoco/assets/", "ant.xml"),
@@ -38,7 +41,11 @@ PACKAGES = {
     ("safety_gymnasium", "1.0.0", "1efb19de9316bde563df887660e6be0da98e3962058fe60a0f8db5bffb9e0fe0"): {
         "safety_car": ("safety_gymnasium/assets/xmls/", "car.xml"),
     },
+    ("openarm_mujoco", "2.3.0", "2e32cfac261d3f4dcbb5ebfa7e2ba2d7205dd5a9655798cff13170a0cf1b5339"): {
+        "openarm_balance": ("openarm_mujoco-2.3.0/v2/", "pedestal/balance_scene.xml"),
+    },
 }
+SOURCES = "openarm_mujoco"
 # what models are made of
 ENDINGS = {".xml", ".stl", ".obj", ".msh", ".png", ".skn", ".mtl", ".bin"}
 
@@ -51,31 +58,57 @@ def main():
         wanted = work / "requirements.txt"
         wanted.write_text("".join(f"{p}=={v} --hash=sha256:{h}\n" for p, v, h in PACKAGES))
         download = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
-        download += ["--only-binary=:all:", "--require-hashes", "-d", str(work / "wheels"), "-r", str(wanted)]
+        download += ["--only-binary=:all:", f"--no-binary={SOURCES}", "--require-hashes", "-d", str(work / "packages"), "-r", str(wanted)]
         # other systems and Pythons may ask for them: the wheels hold no compiled code
         subprocess.run([*download, "--python-version", "3.11", "--platform", "any"], check=True)
         made, index = work / "corpus", {}
         for (package, version, _), models in PACKAGES.items():
-            (wheel,) = (work / "wheels").glob(f"{package}-{version}-*.whl")
-            with zipfile.ZipFile(wheel) as archive:
-                for name, (folder, file) in models.items():
+            (archive,) = (work / "packages").glob(f"{package}-{version}[-.]*")
+            there = {}
+            for name, (folder, file) in models.items():
+                if folder in there:
+                    share(there[folder], made / name)
+                else:
                     take(archive, folder, made / name)
-                    index[name] = file
+                there[folder] = made / name
+                index[name] = file
         (made / "index.json").write_text(json.dumps(index, indent=1) + "\n")
         shutil.rmtree(out, ignore_errors=True)
         made.rename(out)
     print(f"{len(index)} models: {', '.join(sorted(index))}")
 
 
+def files(archive):
+    """Names and contents of the files in a wheel or an archive of sources."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            yield from ((name, lambda name=name: wheel.read(name)) for name in wheel.namelist())
+    else:
+        with tarfile.open(archive) as sources:
+            yield from ((i.name, lambda i=i: sources.extractfile(i).read()) for i in sources if i.isfile())
+
+
 def take(archive, folder, to):
-    """Unpacks the model files under a folder of a wheel."""
-    for info in archive.infolist():
-        inside = pathlib.PurePosixPath(info.filename[len(folder) :])
-        if not info.filename.startswith(folder) or inside.suffix.lower() not in ENDINGS:
+    """Unpacks the model files under a folder of a package."""
+    for name, content in files(archive):
+        inside = pathlib.PurePosixPath(name[len(folder) :])
+        if not name.startswith(folder) or inside.suffix.lower() not in ENDINGS:
             continue
         target = to / inside
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(archive.read(info))
+        target.write_bytes(content())
+
+
+def share(folder, to):
+    """The same files once more, without a copy where the file system can do that."""
+
+    def link(source, target):
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copyfile(source, target)
+
+    shutil.copytree(folder, to, copy_function=link)
 
 
 main()

@@ -50,7 +50,7 @@ pub fn corpus() -> Option<PathBuf> {
     let there = corpus_models(&dir);
     let missing: Vec<_> = MODELS.into_iter().filter(|name| !there.iter().any(|(n, _)| n == name)).collect();
     if !missing.is_empty() {
-        left_out(&format!("models that no wheel has: {}", missing.join(", ")));
+        left_out(&format!("models that no package has: {}", missing.join(", ")));
     }
     Some(dir)
 }
