@@ -239,3 +239,48 @@ fn the_drivers_word_about_a_desktop_is_kept_from_users() {
         assert!(text(&out.stdout).contains("cpu:"));
     }
 }
+
+/// What is accepted and probably not meant goes to stderr, from every command that reads a model, once; the answer on stdout stays
+/// what a program expects.
+#[test]
+fn every_command_warns_on_stderr() {
+    let path = folder("warnings").join("doubtful.xml");
+    let model =
+        "<mujoco><worldbody><body><joint name='j' axis='0 1 0' range='1 0'/><geom size='.1'/></body></worldbody>
+        <sensor><jointpos joint='j'/><clock/></sensor></mujoco>";
+    std::fs::write(&path, model).expect("written");
+    let path = path.display().to_string();
+    let few = ["--worlds", "2", "--steps", "2"];
+    let commands: [(&str, &[&str], bool); 7] = [
+        ("inspect", &[], false),
+        ("rollout", &few, true),
+        ("bench", &["--worlds", "2", "--steps", "2", "--warmup", "1", "--repeats", "1"], true),
+        ("health", &few, true),
+        ("routes", &["--worlds", "2"], true),
+        ("trace", &["--steps", "2"], true),
+        ("size", &few, false),
+    ];
+    for (name, more, place) in commands {
+        for json in [false, true] {
+            let mut args = vec![name, &path];
+            args.extend(more);
+            args.extend(if place { &["--backend", "cpu"][..] } else { &[] });
+            args.extend(json.then_some("--json"));
+            let out = kiloworld(&args);
+            let (said, answer) = (text(&out.stderr), text(&out.stdout));
+            assert_eq!(out.status.code(), Some(0), "{args:?}: {said}");
+            for warning in ["2 sensors are not evaluated", "`range` limits nothing: 1 is not less than 0"] {
+                assert_eq!(said.matches(warning).count(), 1, "{args:?}: {said}");
+                let line = said.lines().find(|line| line.contains(warning)).expect("found above");
+                assert!(line.starts_with("warning: ") && line.contains("doubtful.xml:"), "{args:?}: {line}");
+                // inspect's JSON lists them too
+                assert!(name == "inspect" && json || !answer.contains(warning), "{args:?}: {answer}");
+            }
+            if json {
+                for line in answer.lines().filter(|line| !line.is_empty()) {
+                    assert!(serde_json::from_str::<Value>(line).is_ok(), "{args:?}: {line}");
+                }
+            }
+        }
+    }
+}
