@@ -175,8 +175,9 @@ def spread(kind):
 def numbers(kind):
     """Values of an attribute of numbers that are written as such."""
     low, high = spread(kind)
-    single = ["-1", "0", "0.5" if kind[0] == "r" else "7", "1", "3"]
+    single = ["-1", "0", "7" if kind[0] == "i" else "0.5", "1", "3"]
     several = ["1 0 0 0 0 0 0 0 0 0", "0 1 2 3 4 5 6 7 8 9", "9 8 7 6 5 4 3 2 1 0", "-1 1 -1 1 -1 1 -1 1 -1 1", "1 -1 1 -1 1 -1 1 -1 1 -1"]
+    several += ["-inf Infinity", "0 INF", "-inf 0"] if kind[0] == "x" else []
     return [" ".join(v.split()[:n]) for n in (low, high) for v in [" ".join([x] * n) for x in single] + several]
 
 
@@ -193,7 +194,7 @@ NAMES = "body geom site joint ball free slide tendon actuator sensor camera ligh
 
 
 def is_numeric(kind):
-    return kind[:1] in ("r", "i") and kind[1:2].isdigit()
+    return kind[:1] in ("r", "x", "i") and kind[1:2].isdigit()
 
 
 def values(kind):

@@ -1,6 +1,7 @@
 //! Models that once compiled otherwise than by MuJoCo 4.0.0, whose values these are.
 
 use kiloworld_model::Model;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 fn model(text: &str) -> Model {
@@ -133,6 +134,32 @@ fn an_obj_file_of_two_groups() {
     near(&m.body_mass[1..], &[500.0 / 3.0], "mass");
 }
 
+/// Where MuJoCo finds no more ears of a polygon it drops the rest.
+#[test]
+fn an_obj_polygon_of_which_a_part_is_dropped() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("faults/obj/pentagon.xml");
+    let m = Model::from_path(&path).expect("compiles").layout;
+    near(&m.body_mass[1..], &[690.271_759_681_920_1], "mass");
+}
+
+/// Vertices and triangles of random OBJ files are MuJoCo's, in its order: polygons of three to nine corners (convex, indented,
+/// crossing themselves, in no plane), numbers counted from the end, faces before their vertices, groups, line ends of three kinds.
+#[test]
+fn random_obj_files_are_cut_as_in_mujoco() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/obj.json");
+    let text = std::fs::read_to_string(path).expect("the golden");
+    let rows: Vec<(String, i32, Vec<i32>)> = serde_json::from_str(&text).expect("the golden");
+    let xml = "<mujoco><asset><mesh name='a' file='a.obj' inertia='shell'/></asset><worldbody><geom type='mesh' mesh='a'/>\
+               </worldbody></mujoco>";
+    assert!(rows.len() >= 200);
+    for (i, (file, vertices, faces)) in rows.iter().enumerate() {
+        let files = BTreeMap::from([("a.obj".to_owned(), file.clone().into_bytes())]);
+        let m = Model::from_str_with(xml, &files).unwrap_or_else(|e| panic!("{i}: {file}\n{e}")).layout;
+        assert_eq!(m.mesh_vertnum, [*vertices], "{i}: {file}");
+        assert_eq!(&m.mesh_face, faces, "{i}: {file}");
+    }
+}
+
 /// A chain as deep as MuJoCo's reader takes, and an error beyond.
 #[test]
 fn chains_of_bodies_are_deep() {
@@ -180,4 +207,73 @@ fn inheritrange_asks_for_a_dyntype() {
     let text = "<mujoco><worldbody><body><joint name='j' range='-30 30'/><geom size='.1'/></body></worldbody><actuator>\
                 <position joint='j' inheritrange='1' ctrllimited='true'/></actuator></mujoco>";
     near(&model(text).layout.actuator_ctrlrange, &[-30f64.to_radians(), 30f64.to_radians()], "inherited");
+}
+
+/// Spellings of infinity, and the ends of ranges that may be so.
+#[test]
+fn ends_of_ranges_may_be_infinite() {
+    let joint = |attributes: &str| {
+        Model::from_str(&format!(
+            "<mujoco><worldbody><body><joint name='j' type='slide' {attributes}/><geom size='.1'/></body></worldbody>\
+             </mujoco>"
+        ))
+    };
+    for word in ["inf", "+inf", "Inf", "INF", "infinity", "+Infinity", "INFINITY"] {
+        let m = joint(&format!("range='0 {word}'")).unwrap_or_else(|e| panic!("{word}: {e}"));
+        assert_eq!((m.layout.jnt_limited[0], &m.layout.jnt_range[..]), (1, &[0.0, f64::INFINITY][..]), "{word}");
+    }
+    for word in ["nan", "1e999", "-1e999", "infin", "1.5inf"] {
+        assert!(joint(&format!("range='0 {word}'")).is_err(), "{word}");
+    }
+    let (up, down) = (f64::INFINITY, f64::NEG_INFINITY);
+    for (range, limited, ends) in [
+        ("-inf inf", 1, [down, up]),
+        ("-inf -1", 1, [down, -1.0]),
+        ("inf inf", 0, [up, up]),
+        ("-inf -inf", 0, [down, down]),
+        ("inf 0", 0, [up, 0.0]),
+    ] {
+        let m = joint(&format!("range='{range}' actuatorfrcrange='{range}'")).expect(range).layout;
+        assert_eq!((m.jnt_limited[0], m.jnt_actfrclimited[0]), (limited, limited), "{range}");
+        assert_eq!((&m.jnt_range[..], &m.jnt_actfrcrange[..]), (&ends[..], &ends[..]), "{range}");
+    }
+    assert!(joint("range='inf inf' limited='true'").is_err());
+    for other in ["margin='inf'", "armature='inf'", "pos='0 0 inf'", "solreflimit='inf 1'", "ref='-inf'"] {
+        let error = joint(other).expect_err(other).to_string();
+        assert!(error.contains("is not a finite number"), "{other}: {error}");
+    }
+}
+
+/// A file in a wide encoding says so, as the main file, an included one and an attached one.
+#[test]
+fn wide_encodings_are_named() {
+    let main = "<mujoco><include file='part.xml'/></mujoco>";
+    let attached = "<mujoco><asset><model name='p' file='part.xml'/></asset><worldbody><attach model='p' prefix='a'/>\
+                    </worldbody></mujoco>";
+    let part = "<mujoco><worldbody/></mujoco>";
+    let little = |mark: &[u8]| [mark, &part.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()].concat();
+    let big = |mark: &[u8]| [mark, &part.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>()].concat();
+    for bytes in [little(&[0xff, 0xfe]), little(&[]), big(&[0xfe, 0xff]), big(&[])] {
+        let alone = Model::from_reader(&bytes[..]).expect_err("refused").to_string();
+        let files = BTreeMap::from([("part.xml".to_owned(), bytes)]);
+        let inside = [main, attached].map(|xml| Model::from_str_with(xml, &files).expect_err("refused").to_string());
+        for error in inside.into_iter().chain([alone]) {
+            assert!(error.contains("the file is UTF-16, not UTF-8"), "{error}");
+            assert!(error.contains("save it as UTF-8"), "{error}");
+        }
+    }
+    assert!(Model::from_reader("\u{feff}<mujoco/>".as_bytes()).is_ok());
+}
+
+/// An attribute that stands twice is named, with both places.
+#[test]
+fn an_attribute_that_stands_twice() {
+    let text =
+        "<mujoco>\n<worldbody>\n <geom name='size=' size='1'\n type='box'pos='0 0 0' size = '2'/></worldbody></mujoco>";
+    let errors = Model::from_str(text).expect_err("refused");
+    let error = &errors.errors[0];
+    assert_eq!((error.line, error.column), (4, 24), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("a second `size` of <geom>; the first is in line 3, column 21"), "{text}");
+    assert!(text.contains("keep one of them"), "{text}");
 }

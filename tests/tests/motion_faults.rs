@@ -3,7 +3,7 @@
 use kiloworld_layout::Field;
 use kiloworld_layout::consts::status;
 use kiloworld_model::Model;
-use kiloworld_sim::Precision;
+use kiloworld_sim::{Dump, Precision};
 use kiloworld_tests::corpus;
 use kiloworld_tests::on::numbers;
 
@@ -17,7 +17,7 @@ pub(crate) fn fault(name: &str) -> Model {
 }
 
 /// The field of the model's start is MuJoCo's, in every world of every backend.
-fn check(what: &str, model: &Model, field: Field, mujoco: &[f64]) {
+pub(crate) fn check(what: &str, model: &Model, field: Field, mujoco: &[f64]) {
     for on in numbers() {
         let mut batch = on.batch(model, WORLDS);
         let ids: Vec<usize> = (0..WORLDS).collect();
@@ -35,7 +35,9 @@ fn check(what: &str, model: &Model, field: Field, mujoco: &[f64]) {
 /// Models of the folder: name, field, MuJoCo's number.
 #[test]
 fn models_start_as_in_mujoco() {
-    let table: [(&str, Field, &[f64]); 7] = [
+    let table: [(&str, Field, &[f64]); 9] = [
+        ("infinite_range_joint", Field::qacc, &[0.0]),
+        ("infinite_range_actuator", Field::qacc, &[0.0]),
         ("ball_position_wrap", Field::qacc, &[0.0, 0.0, -2.853_981_634]),
         ("solreffriction_mixed", Field::qacc, &[-2.051_770_897, 0.0, -0.023_506_493_51, 0.0, 0.266_284_179_4, 0.0]),
         ("inheritrange_general", Field::qacc, &[746.582_676_989]),
@@ -217,3 +219,74 @@ fn little_friction_slides_in_f32() {
         }
     }
 }
+
+/// MuJoCo's coordinates after 40 steps of [`INFINITE`].
+const INFINITE_QPOS: [f64; 7] = [
+    0.381_871_491_037_658_4,
+    0.963_495_022_231_202_9,
+    0.0,
+    0.267_726_244_764_486_37,
+    0.0,
+    -0.003_111_448_982_430_471_8,
+    -0.004_160_704_322_886_909,
+];
+
+const INFINITE: &str = "<mujoco><option timestep='.004'/><worldbody>
+<body><joint name='a' axis='0 1 0' range='-inf 20' damping='.2'/><geom size='.1' pos='.3 0 0'/></body>
+<body pos='0 1 0'><joint name='b' type='ball' range='0 inf' damping='.1'/><geom type='box' size='.1 .2 .1' pos='.2 0 0'/></body>
+<body pos='0 2 0'><joint name='c' type='slide' axis='1 0 0' range='-inf inf' margin='.1' actuatorfrcrange='-1 inf'/><geom size='.1'/></body>
+<body pos='0 3 0'><joint name='d' type='slide' axis='1 0 0' range='-.02 +Infinity' damping='3'/><geom size='.1'/></body></worldbody>
+<tendon><fixed name='t' range='-INF .01' springlength='0 inf' stiffness='40'><joint joint='c' coef='1'/><joint joint='d' coef='-1'/></fixed></tendon>
+<actuator><motor joint='a' ctrlrange='-inf inf' forcerange='-inf 1'/><motor joint='c' ctrlrange='-2 inf' forcerange='-inf inf'/>
+<general joint='d' dyntype='integrator' actrange='-inf .3' ctrlrange='-inf 0'/><position joint='a' inheritrange='1' kp='3'/>
+<motor tendon='t' forcerange='0 inf'/></actuator>
+<keyframe><key ctrl='9 -7 -30 .5 -3' act='.2'/></keyframe></mujoco>";
+
+/// Ranges with infinite ends, on joints, tendons, springs of tendons and actuators: they never limit, nor make a number that is
+/// none. The controls are far outside of what the finite ends allow.
+#[test]
+fn infinite_ends_of_ranges_never_limit() {
+    let model = Model::from_str(INFINITE).unwrap_or_else(|e| panic!("{e}"));
+    for on in numbers() {
+        let mut batch = on.batch(&model, WORLDS);
+        for (lo, hi) in batch.ctrl_ranges() {
+            assert!(lo.is_finite() && hi.is_finite() && lo < hi, "{on:?}: controls are drawn from {lo} to {hi}");
+        }
+        batch.step(40).expect("steps");
+        assert_eq!(batch.status().expect("status"), [0; WORLDS], "{on:?}");
+        let found = batch.get(Field::qpos).expect("coordinates");
+        let tolerance = if on.1 == Precision::F64 { 1e-9 } else { 2e-5 };
+        for row in found.chunks(INFINITE_QPOS.len()) {
+            let off = row.iter().zip(INFINITE_QPOS).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < tolerance, "on {on:?}: {row:?}, MuJoCo {INFINITE_QPOS:?}");
+        }
+        // a dump keeps them
+        let path = std::env::temp_dir().join(format!("kiloworld-infinite-{}.npz", std::process::id()));
+        batch.dump(0, &path).expect("written");
+        let dump = Dump::read(&path).expect("read");
+        assert_eq!(dump.model.jnt_range, model.layout.jnt_range, "{on:?}");
+        assert_eq!(dump.model.actuator_forcerange, model.layout.actuator_forcerange, "{on:?}");
+        assert!(dump.replay().breaks_last.is_none(), "{on:?}");
+    }
+}
+
+/// Equalities between bodies that cannot move apart. Those whose rows hold zeros only have none with a dense Jacobian, as in MuJoCo:
+/// between what stands still (always), and between what the same slides move. What turns both ends still has rows.
+#[test]
+fn equalities_between_bodies_that_cannot_move_apart() {
+    for (jacobian, rows) in [("dense", 6.0), ("sparse", 15.0), ("auto", 6.0)] {
+        let text = HELD_TOGETHER.replace("JACOBIAN", jacobian);
+        let model = Model::from_str(&text).unwrap_or_else(|e| panic!("{e}"));
+        check(jacobian, &model, Field::nefc, &[rows]);
+        check(jacobian, &model, Field::qacc, &[-6.936_717_523, 29.658_653_59]);
+    }
+}
+
+const HELD_TOGETHER: &str = "<mujoco><option jacobian='JACOBIAN'/><worldbody><geom name='s' size='.1' contype='0'/><body name='s1' pos='0 2 0'><geom size='.1' contype='0' conaffinity='0'/></body>
+<body name='r'><joint type='slide' axis='1 0 1'/><geom size='.1' contype='0' conaffinity='0'/><body name='a' pos='.2 0 0'><geom size='.1' contype='0' conaffinity='0'/></body>
+<body name='b' pos='.3 .1 0'><geom size='.1' contype='0' conaffinity='0'/></body></body>
+<body name='p' pos='0 1 0'><joint axis='0 1 0'/><geom size='.1' pos='.3 0 0' contype='0' conaffinity='0'/><body name='c' pos='.3 .1 0'><geom size='.1' contype='0' conaffinity='0'/></body></body>
+</worldbody><equality><weld body1='s1' solref='.03 1'/><connect body1='a' body2='b' anchor='.1 0 0' solref='.03 1'/>
+<weld body1='a' body2='b' relpose='.11 .1 .02 1 .01 .02 0' solref='.03 1'/>
+<weld body1='p' body2='c' relpose='.31 .1 .02 1 .01 .02 0' solref='.03 1'/></equality>
+<keyframe><key qpos='.1 .3' qvel='.2 -.4'/></keyframe></mujoco>";

@@ -141,7 +141,7 @@ fn fields(model: &Model, asked: &[String], json: bool) -> Result<Outcome> {
             let scalar = field.info().shape.len() == 1;
             match slice {
                 Slice::I(v) => nested(v, cols, scalar),
-                Slice::F(v) => nested(v, cols, scalar),
+                Slice::F(v) => nested(&v.iter().map(|&x| number(x)).collect::<Vec<_>>(), cols, scalar),
             }
         };
         out.insert(name.clone(), value);
@@ -158,6 +158,11 @@ fn fields(model: &Model, asked: &[String], json: bool) -> Result<Outcome> {
 
 fn nested<T: serde::Serialize>(v: &[T], cols: usize, scalar: bool) -> Value {
     if scalar { json!(v) } else { v.chunks(cols.max(1)).map(|row| json!(row)).collect() }
+}
+
+/// A number; JSON has none for infinity, so a word stands for it.
+fn number(x: f64) -> Value {
+    if x.is_finite() { json!(x) } else { json!(x.to_string()) }
 }
 
 /// An integer option by the name `opt_X`.

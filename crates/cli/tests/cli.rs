@@ -375,6 +375,14 @@ fn inspect_says_what_welds_hold() {
 }
 
 #[test]
+fn inspect_shows_infinite_ends_of_ranges() {
+    let out =
+        kiloworld(&["inspect", "tests/faults/infinite_range_joint.xml", "--field", "jnt_range,jnt_limited", "--json"]);
+    let v = json(&out);
+    assert_eq!((&v["jnt_range"], &v["jnt_limited"]), (&serde_json::json!([["-inf", "inf"]]), &serde_json::json!([1])));
+}
+
+#[test]
 fn routes_say_what_was_chosen() {
     let args = ["routes", "models/weld_pull.xml", "--backend", "cpu", "--worlds", "8"];
     let people = text(&kiloworld(&args).stdout);

@@ -14,6 +14,11 @@ pub fn pack_model(m: &Model<f32>, layout: &Layout, binding: Binding) -> Vec<u32>
     for (field, slot) in layout.fields(binding) {
         if let Some(values) = m.get(field) {
             put(values, &mut words[slot.offset..slot.offset + slot.len()]);
+            // a limit that is none is far away instead: shader compilers may take every number to be finite
+            if let Slice::F(v) = values {
+                let infinite = words[slot.offset..].iter_mut().zip(v).filter(|(_, v)| v.is_infinite());
+                infinite.for_each(|(w, v)| *w = f32::MAX.copysign(*v).to_bits());
+            }
         }
     }
     words

@@ -2,8 +2,8 @@
 //!
 //! The table is `schema.txt`: a line an element, indented below the element around it; then how often it may be there
 //! (`?` once, `*` any number, `R` nested, `!` the root), then its attributes. An attribute alone is text; `r3` is three
-//! numbers, `r1-3` one to three, `r1-*` any number, `i` whole numbers, `I` those of which some must be there, and words
-//! are those that the attribute takes.
+//! numbers, `r1-3` one to three, `r1-*` any number, `x` numbers that may be infinite, `i` whole numbers, `I` those of
+//! which some must be there, and words are those that the attribute takes.
 //! Names are those that MuJoCo 4.0.0 prints (`mj_printSchema`), kinds and counts were found by trying them on it.
 
 use std::sync::OnceLock;
@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Numbers {
         /// whole numbers
         whole: bool,
+        /// infinity is a number too: a limit that is none
+        infinite: bool,
         /// no number at all is too few
         some: bool,
         /// fewest
@@ -81,12 +83,13 @@ impl Schema {
 
     fn kind(text: &'static str) -> Kind {
         let (head, tail) = text.split_at(1);
-        if !matches!(head, "r" | "i" | "I") || !tail.starts_with(|c: char| c.is_ascii_digit()) {
+        if !matches!(head, "r" | "x" | "i" | "I") || !tail.starts_with(|c: char| c.is_ascii_digit()) {
             return Kind::Words(text.split('|').collect());
         }
         let (min, max) = tail.split_once('-').unwrap_or((tail, tail));
         let max = if max == "*" { usize::MAX } else { max.parse().unwrap_or(usize::MAX) };
-        Kind::Numbers { whole: head != "r", some: head == "I", min: min.parse().unwrap_or(0), max }
+        let (whole, infinite) = (matches!(head, "i" | "I"), head == "x");
+        Kind::Numbers { whole, infinite, some: head == "I", min: min.parse().unwrap_or(0), max }
     }
 
     /// Bodies hold bodies, frames and replicas; those hold what bodies hold; default classes hold default classes.
@@ -193,12 +196,16 @@ fn check_value(cx: &mut Cx<'_>, name: &str, kind: &Kind, value: &str, span: Span
                 cx.error(span, kind, Some(remedy));
             }
         }
-        Kind::Numbers { whole, some, min, max } => {
+        Kind::Numbers { whole, infinite, some, min, max } => {
             let mut found = 0;
             let mut commas = false;
             for (word, at) in words(value, span) {
                 found += 1;
-                let fine = if *whole { word.parse::<i32>().is_ok() } else { number(word).is_some() };
+                let fine = if *whole {
+                    word.parse::<i32>().is_ok()
+                } else {
+                    number(word).is_some_and(|x| *infinite || x.is_finite())
+                };
                 if !fine {
                     let (value, attribute) = (word.to_owned(), name.to_owned());
                     let kind = if *whole {
@@ -211,8 +218,10 @@ fn check_value(cx: &mut Cx<'_>, name: &str, kind: &Kind, value: &str, span: Span
                         "numbers are separated by spaces, not commas"
                     } else if *whole {
                         "write a whole number, such as 3"
+                    } else if !*infinite && number(word).is_some() {
+                        "write a finite number: only the ends of ranges, such as `range`, may be infinite"
                     } else if word.parse::<f64>().is_ok() {
-                        "infinite numbers and nan are not accepted"
+                        "nan and numbers beyond 1.8e308 are not accepted"
                     } else {
                         "write a number, such as 0.5 or 1e-3"
                     };
@@ -243,10 +252,11 @@ fn words(value: &str, span: Span) -> impl Iterator<Item = (&str, Span)> {
     })
 }
 
-/// A finite number; whole ones may be hexadecimal.
+/// A number, infinite only where a word says so, as in MuJoCo; whole ones may be hexadecimal.
 pub(crate) fn number(word: &str) -> Option<f64> {
     let hexadecimal = || u32::from_str_radix(word.strip_prefix("0x")?, 16).ok().map(f64::from);
-    word.parse::<f64>().ok().or_else(hexadecimal).filter(|x| x.is_finite())
+    let in_words = || word.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
+    word.parse::<f64>().ok().or_else(hexadecimal).filter(|x| x.is_finite() || (x.is_infinite() && in_words()))
 }
 
 /// "did you mean …?", where one of the names is similar.

@@ -408,9 +408,19 @@ pub(crate) fn ctrl_ranges(m: &Model<f64>) -> Vec<(f64, f64)> {
     (0..m.size.nu)
         .map(|i| match m.actuator_ctrllimited[i] {
             0 => (-1.0, 1.0),
-            _ => (m.actuator_ctrlrange[2 * i], m.actuator_ctrlrange[2 * i + 1]),
+            _ => finite_range(m.actuator_ctrlrange[2 * i], m.actuator_ctrlrange[2 * i + 1], 1.0),
         })
         .collect()
+}
+
+/// A range with an end at `near` (or as far beyond the other end) in place of an infinite one, to draw numbers from.
+pub(crate) fn finite_range(lo: f64, hi: f64, near: f64) -> (f64, f64) {
+    match (lo.is_finite(), hi.is_finite()) {
+        (true, true) => (lo, hi),
+        (true, false) => (lo, near.max(lo + near)),
+        (false, true) => ((-near).min(hi - near), hi),
+        (false, false) => (-near, near),
+    }
 }
 
 /// Hands every kept field of a fresh world to `set`.

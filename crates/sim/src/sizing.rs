@@ -1,5 +1,6 @@
 //! How many contacts and rows a world needs, and what worlds take of memory: the high-water marks of a roll-out on the CPU.
 
+use crate::batch::finite_range;
 use crate::cpu_batch::UNREAD;
 use crate::cpu_worlds::{cpu_need, width};
 use crate::gpu_batch::gpu_need;
@@ -193,7 +194,10 @@ pub fn random_pose(m: &Model<f64>, seed: u64, w: usize) -> Vec<f64> {
                 let most = if limited { range[1].min(PI) } else { PI };
                 turned(&mut q[at..at + 4], most, [0, 1, 2].map(|k| draw(at + k)));
             }
-            _ if limited => q[at] = range[0] + (range[1] - range[0]) * draw(at),
+            kind if limited => {
+                let (lo, hi) = finite_range(range[0], range[1], if kind == jnt::SLIDE { near } else { PI });
+                q[at] = lo + (hi - lo) * draw(at);
+            }
             jnt::SLIDE => q[at] += around(at, near),
             _ => q[at] += around(at, PI),
         }

@@ -60,6 +60,8 @@ pub(crate) fn actuators(c: &mut Compiler<'_>) {
             );
         } else if inherits {
             match inherited(c, trntype, trnid[0]) {
+                // as in MuJoCo a range without a middle gives no limits
+                Some([low, high]) if low.is_infinite() || high.is_infinite() => {}
                 Some([low, high]) => {
                     let (mid, half) = ((low + high) / 2.0, (high - low) / 2.0 * a.inheritrange);
                     if p.dyntype == DynType::Integrator {

@@ -43,6 +43,14 @@ pub(crate) fn tendons(c: &mut Compiler<'_>) {
                 "write the smaller length first",
             );
         }
+        if low == f64::INFINITY || high == f64::NEG_INFINITY {
+            let text = "the spring of a tendon cannot rest at an infinite length";
+            c.error(
+                t.at.attr("springlength"),
+                text,
+                "write a finite length, or \"0 inf\" for a spring that never pulls",
+            );
+        }
         let m = &mut c.m;
         m.tendon_adr.push(start as i32);
         m.tendon_num.push((m.wrap_objid.len() - start) as i32);
