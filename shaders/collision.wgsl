@@ -243,7 +243,8 @@ fn write_contact(w: u32, k: u32, c: u32, contacts: ptr<function, ContactSet>, i:
     st_contact_frame(w, c, contact_frame((*contacts).normal[i], (*contacts).tangent));
     st_contact_includemargin(w, c, margin);
     st_contact_geom(w, c, vec2<i32>(g1, ld_coll_geom2(w, k)));
-    let held = select(0, 3, NV > 0u && pair_rows(w, k) == 0);
+    // only explicit pairs are of bodies that nothing moves against each other
+    let held = select(0, 3, ld_coll_pairid(w, k) >= 0 && NV > 0u && pair_rows(w, k) == 0);
     st_contact_exclude(w, c, select(held, 1, (*contacts).dist[i] >= margin));
     contact_parameters(w, k, c);
 }

@@ -81,6 +81,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("` must be positive, it is", "it divides by it"),
     ("iterations` cannot be negative", "a solver cannot do that"),
     ("armature` cannot be negative", "mass matrices would not be positive definite"),
+    ("cannot rest at an infinite length", "a spring whose force is infinite"),
     ("frictionloss` cannot be negative", "a force that pushes on what moves"),
     ("exclude each other", "of two things that an actuator acts on MuJoCo takes one in silence"),
     ("three letters of x, y, z", "MuJoCo looks when an angle needs it, and points at the angle"),

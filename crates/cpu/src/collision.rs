@@ -206,7 +206,8 @@ fn write_contact<T: Real>(
     d.contact_geom[2 * c] = g1;
     d.contact_geom[2 * c + 1] = g2;
     let exclude = dist.ge(margin);
-    let held = if m.size.nv > 0 && pair_rows(m, k) == 0 { 3 } else { 0 };
+    // only explicit pairs are of bodies that nothing moves against each other
+    let held = if m.coll_pairid[k] >= 0 && m.size.nv > 0 && pair_rows(m, k) == 0 { 3 } else { 0 };
     for l in 0..T::LANES {
         d.contact_on[c].set(l, i32::from(on.get(l)));
         d.contact_exclude[c].set(l, if exclude.get(l) { 1 } else { held });
