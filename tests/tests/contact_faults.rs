@@ -1,13 +1,14 @@
 //! Contacts that do not push, and whose margin is overridden: what MuJoCo 4.0.0 gives, on every backend.
 
-use crate::motion_faults::{WORLDS, backends, batch, check};
+use crate::motion_faults::{WORLDS, check};
 use kiloworld_layout::Field;
 use kiloworld_model::Model;
+use kiloworld_tests::on::numbers;
 
 /// The contacts of every world of every backend: their second geoms, and what keeps them from pushing.
 fn contacts(what: &str, model: &Model, geoms: &[i32], excluded: &[i32]) {
-    for on in backends() {
-        let mut batch = batch(model, on);
+    for on in numbers() {
+        let mut batch = on.batch(model, WORLDS);
         let ids: Vec<usize> = (0..WORLDS).collect();
         let found = batch.forward(&ids, &[Field::contact_geom, Field::contact_exclude]).expect("a forward pass");
         // counts are of the last step
