@@ -39,6 +39,7 @@ fn drive(b: &mut Batch, gpu: bool) -> Seen {
     let sizes =
         [b.nworld(), size.nq, size.nv, size.nu, size.nconmax, size.njmax, b.control_period(), b.stiff_rows().len()];
     seen.push(("sizes".into(), sizes.map(|n| n as f64).to_vec()));
+    seen.push(("model_iterations".into(), vec![f64::from(b.model_iterations())]));
     seen.push(("ctrl_ranges".into(), b.ctrl_ranges().iter().flat_map(|r| [r.0, r.1]).collect()));
     assert_eq!(b.names().of(kiloworld_model::Kind::Actuator).name(1), Some("mb"));
     assert!(!b.capacities().to_string().is_empty() && b.routes().bytes_per_world > 0);

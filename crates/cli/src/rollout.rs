@@ -32,6 +32,11 @@ pub(crate) fn run(args: &Rollout, json: bool) -> Result<Outcome> {
     let mut step = |batch: &mut Batch, at: usize, n: usize| -> Result<()> {
         let result = common::step(batch, args.drive.ctrl, &control, at, n);
         dumps.look(batch)?;
+        if result.is_err()
+            && let Some(advice) = advice(batch)?
+        {
+            eprintln!("{advice}");
+        }
         Ok(result?)
     };
 

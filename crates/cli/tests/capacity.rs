@@ -101,15 +101,17 @@ fn advice_works_at_the_first_try() {
         ("health", "models/pallet.xml", "100", &["--nconmax", "1"]),
         ("bench", "models/box_stack.xml", "50", &["--njmax", "8"]),
         ("rollout", late, "1500", &[]),
+        ("rollout --on-failure error", "models/box_stack.xml", "50", &["--nconmax", "1"]),
     ];
     for &(name, model, steps, few) in cases {
         let run = |room: &[&str]| {
-            let args = [name, model, "--worlds", "3", "--steps", steps, "--backend", "cpu"];
-            kiloworld(&[&args[..], room].concat())
+            let name: Vec<&str> = name.split(' ').collect();
+            let args = [model, "--worlds", "3", "--steps", steps, "--backend", "cpu"];
+            kiloworld(&[&name[..], &args, room].concat())
         };
         let first = run(few);
-        let said = text(&first.stdout);
-        assert_eq!(first.status.code(), Some(3), "{name} {model}: {said}{}", text(&first.stderr));
+        let said = [text(&first.stdout), text(&first.stderr)].concat();
+        assert_eq!(first.status.code(), Some(3), "{name} {model}: {said}");
         let advice = advised(&said);
         let again = run(&advice.iter().map(String::as_str).collect::<Vec<_>>());
         let said = text(&again.stdout);
