@@ -19,6 +19,8 @@ import package::solver_vector::{NBLOCK, dof_vec};
 const DUAL_PARTS: u32 = 8u;
 // Newton steps for the multiplier; about 5 are taken.
 const FRICTION_ITERATIONS: u32 = 20u;
+// MuJoCo's bound for singular friction blocks, found with models of growing mass.
+const SINGULAR: f32 = 1e-10;
 
 // Fills efc_Y (in the kernel's part of the rows).
 fn dual_init(w: u32, lane: u32, part: u32) {
@@ -276,6 +278,34 @@ fn small_solve(n: u32, a: ptr<function, array<array<f32, 5>, 5>>, b: array<f32, 
         }
     }
     return x;
+}
+
+// True where MuJoCo takes the friction block of a contact, scaled by its coefficients, for singular: its determinant (of five rows a
+// pivot) is below 1e-10. A pivot that rounding alone may leave counts as none.
+fn friction_singular(n: u32, a: array<array<f32, 5>, 5>, friction: array<f32, 5>) -> bool {
+    var l = a;
+    for (var i = 0u; i < n; i += 1u) {
+        for (var j = 0u; j < n; j += 1u) {
+            l[i][j] *= friction[i] * friction[j];
+        }
+    }
+    var singular = false;
+    var det = 1.0;
+    for (var j = 0u; j < n; j += 1u) {
+        let rounding = a[j][j] * friction[j] * friction[j] * (64.0 * EPSILON);
+        let least = select(rounding, max(rounding, SINGULAR), n == 5u);
+        // written so that a NaN counts too
+        singular = singular || !(l[j][j] > least);
+        det *= l[j][j];
+        let inv = 1.0 / max(l[j][j], MINVAL);
+        for (var i = j + 1u; i < n; i += 1u) {
+            let f = l[i][j] * inv;
+            for (var k = j + 1u; k <= i; k += 1u) {
+                l[i][k] -= f * l[k][j];
+            }
+        }
+    }
+    return singular || (n < 5u && !(det > SINGULAR));
 }
 
 // efc_state from the forces.

@@ -6,7 +6,7 @@ import package::layout::{
     ld_solver_scalar, st_efc_force, st_noslip_niter, st_solver_scalar, lane_of, world_of
 };
 import package::dual::{
-    block_first, dual_blocks, dual_change, dual_load, dual_qacc, dual_set, dual_store, friction_problem
+    block_first, dual_blocks, dual_change, dual_load, dual_qacc, dual_set, dual_store, friction_problem, friction_singular
 };
 import package::lanes::{group_max, sum_lanes};
 import package::loops::{loops_ran};
@@ -120,12 +120,20 @@ fn noslip_pyramid(w: u32, lane: u32, e: u32, old: array<f32, 6>, res: array<f32,
     return dual_change(a, res, delta);
 }
 
-// The friction forces of an elliptic contact under its normal force.
+// The friction forces of an elliptic contact under its normal force; where they do not follow from it, as they are.
 fn noslip_elliptic(w: u32, lane: u32, e: u32, n: u32, old: array<f32, 6>, res: array<f32, 6>) -> f32 {
     let a = block_matrix(w, e, n);
     var tangent = array<f32, 5>();
     if old[0] >= MINVAL {
-        tangent = friction_problem(n - 1u, friction_block(a), friction_bias(a, res, old, old), block_friction(w, e, n), old[0]);
+        let block = friction_block(a);
+        let friction = block_friction(w, e, n);
+        if friction_singular(n - 1u, block, friction) {
+            for (var r = 1u; r < n; r += 1u) {
+                tangent[r - 1u] = old[r];
+            }
+        } else {
+            tangent = friction_problem(n - 1u, block, friction_bias(a, res, old, old), friction, old[0]);
+        }
     }
     var delta: array<f32, 6>;
     for (var r = 1u; r < 6u; r += 1u) {

@@ -38,6 +38,7 @@ mod smooth;
 mod solver;
 mod solver_kkt;
 mod solver_limits;
+mod solver_stopped;
 mod some_worlds;
 mod stages;
 mod targets;

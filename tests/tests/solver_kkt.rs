@@ -236,10 +236,10 @@ proptest! {
     #[test]
     fn pgs_satisfies_the_conditions_of_the_minimum(seed: u64, elliptic: bool) {
         let (mut m, mut d) = problem(seed, elliptic);
-        (m.opt.solver, m.opt.iterations, m.opt_tolerance[0]) = (solver::PGS, 100_000, 0.0);
+        (m.opt.solver, m.opt.iterations, m.opt_tolerance[0]) = (solver::PGS, 20_000, 0.0);
         kiloworld_cpu::solver::solver(&m, &mut d);
         let v = violation(&m, &d);
-        // it ends where the cost no longer falls, which the forces feel with half the digits
+        // a method of first order: what is left depends on how alike the rows are
         prop_assert!(v < 1e-5, "{v:e} after {} sweeps", d.solver_niter[0]);
     }
 
@@ -261,6 +261,17 @@ proptest! {
     }
 }
 
+/// A problem of five rows on one dof where the conditions were missed by 1.4e-5: near the minimum a contact's cost is all rounding, and
+/// its steps were not taken any more.
+#[test]
+fn pgs_goes_on_below_the_rounding_of_its_cost() {
+    let (mut m, mut d) = problem(18_129_871_764_620_439_792, true);
+    (m.opt.solver, m.opt.iterations, m.opt_tolerance[0]) = (solver::PGS, 10_000, 0.0);
+    kiloworld_cpu::solver::solver(&m, &mut d);
+    let v = violation(&m, &d);
+    assert!(v < 1e-8, "{v:e} after {} sweeps", d.solver_niter[0]);
+}
+
 /// The problem with some of its objects gone, each of `gone` naming a row by its first; and which rows are left.
 fn without(full: &Data<f64>, m: &Model<f64>, gone: &[usize]) -> (Data<f64>, Vec<usize>) {
     let mut d = full.clone();
@@ -273,6 +284,11 @@ fn without(full: &Data<f64>, m: &Model<f64>, gone: &[usize]) -> (Data<f64>, Vec<
     d.nefc[0] = left.len() as i32;
     (d.slot_ne[0], d.slot_nf[0], d.slot_nefc[0]) = (d.ne[0], d.nf[0], d.nefc[0]);
     let (nv, nvpad) = (m.size.nv, m.size.nvpad);
+    for (to, &from) in left.iter().enumerate().rev() {
+        if full.efc_type[from] >= cnstr::CONTACT_FRICTIONLESS {
+            d.contact_efc_address[full.efc_id[from] as usize] = to as i32;
+        }
+    }
     for (to, &from) in left.iter().enumerate() {
         for v in [&mut d.efc_D, &mut d.efc_R, &mut d.efc_aref, &mut d.efc_frictionloss] {
             v[to] = v[from];
@@ -369,6 +385,7 @@ fn lanes_agree<T: Compiled>(seed: u64, elliptic: bool, change: impl Fn(&mut Mode
             (lanes.slot_ne, lanes.slot_nf, lanes.slot_nefc) = (full.ne.clone(), full.nf.clone(), full.nefc.clone());
             (lanes.efc_type, lanes.efc_id, lanes.contact_dim) =
                 (full.efc_type.clone(), full.efc_id.clone(), full.contact_dim.clone());
+            lanes.contact_efc_address.clone_from(&full.contact_efc_address);
             (lanes.efc_J_rownnz, lanes.efc_J_colind) = (full.efc_J_rownnz.clone(), full.efc_J_colind.clone());
         }
         alone.push((d, left));

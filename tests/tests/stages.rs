@@ -261,6 +261,7 @@ fn solver_pgs() {
         },
         &[
             ("mix", "pgs", "select(-1.0, 0.0, from_tip)", "0.0"),
+            ("mix", "pgs", "let j = pgs_random(w) % left;", "let j = pgs_random(w) % i;"),
             ("mix_pyr", "pgs", "var force = old - res / a;", "var force = old - 0.9 * res / a;"),
             ("mix_pyr", "dual", "if x != 0.0 {", "if x > 0.0 {"),
         ],

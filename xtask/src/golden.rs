@@ -40,7 +40,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     if check {
         return Ok(());
     }
-    let swept = ["solver_elliptic", "solver_pyramid"]
+    let swept = ["solver_elliptic", "solver_pyramid", "mix", "mix_pyr"]
         .map(|n| crate::root().join("tests/mjcf/ok").join(n).with_extension("xml"));
     setup::run(Command::new(&python).arg(dir.join("make_solver.py")).arg(&dir).args(swept))
 }
@@ -83,7 +83,9 @@ pub(crate) fn edges() -> Result<()> {
 pub(crate) fn corpus(corpus: &Path) -> Result<()> {
     let names = ["humanoid", "ant", "half_cheetah", "cartpole"];
     let files = names.map(|n| corpus.join(n).join(n).with_extension("xml"));
-    make(files.into_iter().filter(|f| f.exists()).collect(), "target/golden")
+    let files: Vec<PathBuf> = files.into_iter().filter(|f| f.exists()).collect();
+    make(files.clone(), "target/golden")?;
+    stopped(files, "target/golden")
 }
 
 /// Compiled fields of every model of a corpus, made in `target/golden/compiled`.
@@ -118,6 +120,23 @@ pub(crate) fn own() -> Result<()> {
     files.retain(|f| f.file_stem().is_some_and(|stem| stem != WITHOUT));
     files.sort();
     make(files, "target/golden/own")
+}
+
+/// Makes the goldens of solvers stopped early that are missing, or older than the golden of their model or the script.
+fn stopped(mut models: Vec<PathBuf>, out: &str) -> Result<()> {
+    let out = crate::root().join(out);
+    let script = crate::root().join("tests/golden/make_solver.py");
+    let time = |file: &Path| file.metadata().and_then(|m| m.modified()).ok();
+    models.retain(|model| {
+        let name = model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let made = time(&out.join(format!("sweeps_{name}.npz")));
+        made.is_none() || made < time(&out.join(name).with_extension("npz")) || made < time(&script)
+    });
+    if models.is_empty() {
+        return Ok(());
+    }
+    println!("xtask: making {} goldens of solvers stopped early in {}", models.len(), out.display());
+    setup::run(Command::new(setup::python()?).arg(&script).arg(&out).args(models))
 }
 
 /// Makes the goldens of `models` that are missing, or older than their model or the script.

@@ -196,6 +196,39 @@ fn small_solve<T: Scalar>(n: usize, a: &[[T; 5]; 5], b: &[T; 5]) -> [T; 5] {
     x
 }
 
+/// True where MuJoCo takes the friction block of a contact, scaled by its coefficients, for singular: its determinant (of five rows a
+/// pivot) is below 1e-10. A pivot that rounding alone may leave counts as none.
+#[inline(always)]
+pub(crate) fn friction_singular<T: Real>(n: usize, a: &[[T; 5]; 5], friction: &[T; 5]) -> T::Mask {
+    let mut l = [[T::zero(); 5]; 5];
+    for i in 0..n {
+        for j in 0..n {
+            l[i][j] = a[i][j] * friction[i] * friction[j];
+        }
+    }
+    let tiny = T::r(SINGULAR);
+    let mut singular = T::Mask::splat(false);
+    let mut det = T::one();
+    for j in 0..n {
+        let rounding = a[j][j] * friction[j] * friction[j] * T::r(64.0 * T::EPSILON);
+        let least = if n == 5 { rounding.max(tiny) } else { rounding };
+        // written so that a NaN counts too
+        singular = singular | !l[j][j].gt(least);
+        det *= l[j][j];
+        let inv = T::one() / l[j][j].max(T::r(MINVAL));
+        for i in j + 1..n {
+            let f = l[i][j] * inv;
+            for k in j + 1..=i {
+                l[i][k] -= f * l[k][j];
+            }
+        }
+    }
+    if n == 5 { singular } else { singular | !det.gt(tiny) }
+}
+
+/// MuJoCo's bound for singular friction blocks, found with models of growing mass.
+const SINGULAR: f64 = 1e-10;
+
 // CPU only: a world has its own on the GPU.
 /// `friction_problem`, world by world, in the worlds of the mask; no force in others.
 #[inline(always)]

@@ -6,6 +6,7 @@
 
 use crate::dual::{
     block_size, dual_change, dual_finish, dual_init, dual_qacc, dual_residual, dual_set, friction_forces,
+    friction_singular,
 };
 use crate::pgs::friction_terms;
 use crate::rows::rows_group;
@@ -117,7 +118,7 @@ fn noslip_pyramid<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, live: T::Ma
     dual_change(&a, &res, &delta)
 }
 
-/// The friction forces of an elliptic contact under its normal force.
+/// The friction forces of an elliptic contact under its normal force; where they do not follow from it, as they are.
 #[inline(always)]
 fn noslip_elliptic<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, n: usize, live: T::Mask) -> T {
     let mut a = [[T::zero(); 6]; 6];
@@ -134,11 +135,13 @@ fn noslip_elliptic<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, n: usize, 
     let (block, bias) = friction_terms(n, &a, &res, &old, &old);
     // written so that a NaN is not left out
     let pushes = live & !old[0].lt(T::r(MINVAL));
-    let tangent = friction_forces(n - 1, &block, &bias, &friction, old[0], pushes);
+    let kept = pushes & friction_singular(n - 1, &block, &friction);
+    let tangent = friction_forces(n - 1, &block, &bias, &friction, old[0], pushes & !kept);
     let mut delta = [T::zero(); 6];
     for r in 1..n {
-        delta[r] = tangent[r - 1] - old[r];
-        dual_set(m, d, e + r, tangent[r - 1], live);
+        let force = T::select(kept, old[r], tangent[r - 1]);
+        delta[r] = force - old[r];
+        dual_set(m, d, e + r, force, live);
     }
     dual_change(&a, &res, &delta)
 }

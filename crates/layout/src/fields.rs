@@ -682,6 +682,8 @@ fields! {
         efc_Y: Efc [njdual, nvpad] T Solver "1/kg" "rows of J M⁻¹, for the solvers over forces";
         efc_A: Efc [njdual, 6] T Solver "1/kg" "entries of J M⁻¹ Jᵀ: the row's own, then its pyramid partner's; or a row of an elliptic contact's block";
 
+        solver_last: Efc [njdual] T Solver "N, N m" "forces before the sweep of PGS";
+
         // Scratch
         contact_on: Scratch [nconmax] I Collision "" "1 in a world that has the contact of the slot";
         efc_on: Scratch [njmax] I Constraint "" "1 in a world that has the row of the slot; in others the row is zero";
@@ -712,6 +714,8 @@ fields! {
         nefc: Status [1] I Constraint "" "rows";
         nefc_lost: Status [1] I Collision "" "rows of contacts that found no slot";
         nefc_need: Status [1] I Constraint "" "rows wanted, held or not; the largest since reset";
+        solver_order: Status [njdual] i32 Solver "" "order of a sweep of PGS: first rows of what it treats together";
+        solver_random: Status [1, 2] i32 Solver "" "state of the numbers that shuffle solver_order, low word first";
         solver_niter: Status [1] I Solver "" "solver iterations";
         noslip_niter: Status [1] I Noslip "" "noslip iterations";
         status: Status [1] I Integrate "" "bits of consts::status";
