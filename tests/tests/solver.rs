@@ -105,7 +105,7 @@ fn pgs_ends_at_newtons_minimum() {
         let g = Golden::named(name);
         for k in 0..g.nstate() {
             let (_, d) = solved(&g, k, &|m| {
-                (m.opt.solver, m.opt.iterations, m.opt_tolerance[0]) = (solver::PGS, 20_000, 1e-300)
+                (m.opt.solver, m.opt.iterations, m.opt_tolerance[0]) = (solver::PGS, 20_000, 1e-300);
             });
             let e = error(&g, &d, k, "out");
             assert!(e < 1e-6, "{name} state {k}: {e:e} after {} sweeps", d.solver_niter[0]);
