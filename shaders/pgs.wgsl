@@ -308,7 +308,7 @@ fn pgs_contact(w: u32, lane: u32, e: u32, n: u32, old: array<f32, 6>, residual: 
     // the two steps each go downhill, but for the last bits of the forces
     var rounding = 0.0;
     for (var r = 0u; r < 6u; r += 1u) {
-        rounding += abs(force[r] * res[r]) * (32.0 * EPSILON);
+        rounding += abs(force[r] * res[r]) * (256.0 * EPSILON);
     }
     let downhill = change <= rounding;
     if !downhill {

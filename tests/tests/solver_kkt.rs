@@ -262,7 +262,7 @@ proptest! {
 }
 
 /// A problem of five rows on one dof where PGS once ended at 1.43e-5: a contact's cost was all rounding there, and its steps were not
-/// taken any more. They are now; 8.5e-6 is what its first order leaves after 10,000 sweeps.
+/// taken any more.
 #[test]
 fn pgs_goes_on_below_the_rounding_of_its_cost() {
     let (mut m, mut d) = problem(18_129_871_764_620_439_792, true);

@@ -273,7 +273,7 @@ fn pgs_contact<T: Real>(m: &Model<T>, d: &mut World<T>, e: usize, live: T::Mask)
     // the two steps each go downhill, but for the last bits of the forces
     let mut rounding = T::zero();
     for r in 0..n {
-        rounding += (force[r] * res[r]).abs() * T::r(32.0 * T::EPSILON);
+        rounding += (force[r] * res[r]).abs() * T::r(256.0 * T::EPSILON);
     }
     let downhill = live & change.le(rounding);
     let mut along = T::zero();
