@@ -149,7 +149,11 @@ impl Sizes {
             Dim::Const(n) => n,
             Dim::Size(name) => self.get(name),
             Dim::Half(name) => self.get(name).div_ceil(2),
-            Dim::Triangle(name) => triangle(self.get(name)),
+            // a size out of a file may be anything
+            Dim::Triangle(name) => {
+                let n = self.get(name);
+                n.saturating_mul(n.saturating_add(1)) / 2
+            }
         }
     }
 }
