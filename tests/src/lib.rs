@@ -5,6 +5,7 @@ pub mod adapter;
 pub mod compare;
 pub mod compiled;
 pub mod corpus;
+pub mod dynamics;
 pub mod forge;
 pub mod fuzz;
 pub mod golden;

@@ -14,6 +14,7 @@ mod contact_faults;
 mod counts;
 mod device;
 mod dump;
+mod dynamics;
 mod endurance;
 mod errors;
 mod every_call;

@@ -62,6 +62,34 @@ pub(crate) fn random() -> Result<()> {
 /// Number of random models, of which MuJoCo takes two thirds.
 const RANDOM: &str = "600";
 
+/// Random models of all that is simulated with MuJoCo's motion, in `target/golden/dynamics`.
+pub(crate) fn dynamics() -> Result<()> {
+    let out = crate::root().join("target/golden/dynamics");
+    let dir = crate::root().join("tests/golden");
+    let source = [std::fs::read(dir.join(DYNAMICS))?, std::fs::read(dir.join("random_models.py"))?].concat();
+    let stamp = out.join("made-by");
+    if std::fs::read(&stamp).ok() == Some(source.clone()) {
+        return Ok(());
+    }
+    println!("xtask: making random models that move in target/golden/dynamics");
+    random_dynamics(0, 200, &out)?;
+    std::fs::write(stamp, source)?;
+    Ok(())
+}
+
+/// Makes `count` random models with MuJoCo's motion, from the seed `first` on, in an empty folder.
+pub(crate) fn random_dynamics(first: u64, count: u64, out: &Path) -> Result<()> {
+    if out.exists() {
+        std::fs::remove_dir_all(out)?;
+    }
+    let mut command = Command::new(setup::python()?);
+    command.arg(crate::root().join("tests/golden").join(DYNAMICS));
+    setup::run(command.args([first.to_string(), count.to_string()]).arg(out))
+}
+
+/// The script that makes them.
+const DYNAMICS: &str = "random_dynamics.py";
+
 /// Small models with attributes at their edges, and MuJoCo's answers, in `target/golden/edges.txt`.
 pub(crate) fn edges() -> Result<()> {
     let (script, schema) =

@@ -23,8 +23,10 @@ cargo xtask endurance [N]   N world-steps (1,000,000) on each of CPU f64 and f32
 cargo xtask golden          make the goldens in tests/golden again with MuJoCo
 cargo xtask golden --check  compare the committed goldens with MuJoCo's answers of today
 cargo xtask fuzz [TARGET] [SECONDS]
-                            random inputs for the readers of models (xml, stl, obj, msh, png, hfield): each target for
-                            600 seconds";
+                            random inputs for the readers of models, dumps, states and laws: each target for 600 seconds
+cargo xtask fuzz dynamics [N] [SEED]
+                            the differential test of motion over N random models (5000) from SEED (1000000) on: f64 against
+                            MuJoCo, f32, lanes and the GPU against f64; they stay in target/fuzz/dynamics";
 
 fn main() -> ExitCode {
     match command() {
@@ -61,6 +63,10 @@ fn command() -> Result<()> {
         }
         Some(Value(command)) if command == "fuzz" => {
             let words: Vec<String> = parser.raw_args()?.map(|w| w.to_string_lossy().into_owned()).collect();
+            if words.first().is_some_and(|w| w == "dynamics") {
+                let number = |i: usize, default| words.get(i).map_or(Ok(default), |w| w.parse());
+                return test::dynamics(number(1, 5000)?, number(2, 1_000_000)?);
+            }
             let seconds = words.iter().find_map(|w| w.parse().ok()).unwrap_or(600);
             fuzz::run(words.iter().find(|w| w.parse::<u64>().is_err()).map(String::as_str), seconds)
         }

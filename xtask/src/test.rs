@@ -91,6 +91,7 @@ fn goldens(corpus: Option<&Path>, strict: bool) -> Result<()> {
     }
     make("GOLDENS OF MODELS", golden::own())?;
     make("RANDOM MODELS", golden::random())?;
+    make("RANDOM MODELS THAT MOVE", golden::dynamics())?;
     make("MODELS AT THEIR EDGES", golden::edges())
 }
 
@@ -137,6 +138,19 @@ fn left_out(list: &Path) -> Result<BTreeSet<(String, String)>> {
     let text = std::fs::read_to_string(list)?;
     let pair = |line: &str| line.split_once('\t').map(|(test, why)| (test.to_owned(), why.to_owned()));
     Ok(text.lines().filter_map(pair).collect())
+}
+
+/// The differential test of motion over `count` random models from the seed `first` on. They stay in `target/fuzz/dynamics`, with the
+/// report of those that differ.
+pub(crate) fn dynamics(count: u64, first: u64) -> Result<()> {
+    setup::vulkan()?;
+    let dir = crate::root().join("target/fuzz/dynamics");
+    println!("xtask: making {count} random models from seed {first} on in {}", dir.display());
+    golden::random_dynamics(first, count, &dir)?;
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(crate::root()).env("KILOWORLD_DYNAMICS", &dir);
+    command.args(["test", "-p", "kiloworld-tests", "--test", "main", "--"]);
+    setup::run(command.args(["dynamics::random_models_move_as_in_mujoco", "--exact", "--nocapture"]))
 }
 
 /// The endurance tests in full.
