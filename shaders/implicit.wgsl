@@ -4,7 +4,7 @@
 // (M + h D) (a - qacc) = -h D qacc, so that nothing changes, to the last bit, where nothing damps.
 import package::layout::{
     DISABLE_DAMPER, INTEGRATOR_IMPLICITFAST, JNT_FREE, LANES, NC, NDOFLEVEL, NJNT, NTENDON, NU, NV, OPT_DISABLEFLAGS,
-    OPT_INTEGRATOR, WORLDS_PER_GROUP, ld_M, ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_actuator_moment, ld_dof_damping, ld_dof_descnum,
+    OPT_INTEGRATOR, TRN_TENDON, WORLDS_PER_GROUP, ld_M, ld_M_colind, ld_M_rowadr, ld_M_rownnz, ld_actuator_moment, ld_actuator_trnid, ld_actuator_trntype, ld_dof_damping, ld_dof_descnum,
     ld_dof_jntid, ld_dof_treeid, ld_doflevel_adr, ld_doflevel_dof, ld_int_H, ld_int_HDiagInv, ld_int_dacc, ld_int_dvel,
     ld_jnt_bodyid, ld_jnt_dofadr, ld_jnt_type, ld_opt_timestep, ld_qacc, ld_qvel, ld_subtree_com, ld_ten_J,
     ld_tendon_damping, ld_xmat, ld_xpos, st_int_H, st_int_HDiagInv, st_int_dacc, st_int_dvel, lane_of, world_of,
@@ -114,12 +114,32 @@ fn free_body(w: u32, j: u32) {
     let gyro_t = rot * (skew(cross(v, s)) + skew(v) * shift) * (-h * crb.m);
     let gyro_r = (skew(v) * about_origin - skew(about_origin * v)) * h;
 
-    let tt = free_block(w, i, 0u, 0u);
-    let tr = free_block(w, i, 0u, 3u);
-    let rr = free_block(w, i, 3u, 3u) + gyro_r;
+    var tt = free_block(w, i, 0u, 0u);
+    var tr = free_block(w, i, 0u, 3u);
+    var rr = free_block(w, i, 3u, 3u) + gyro_r;
+    let acc_t = vec3<f32>(ld_qacc(w, i), ld_qacc(w, i + 1u), ld_qacc(w, i + 2u));
     let acc = vec3<f32>(ld_qacc(w, i + 3u), ld_qacc(w, i + 4u), ld_qacc(w, i + 5u));
-    let rhs_t = vec3<f32>(ld_int_dacc(w, i), ld_int_dacc(w, i + 1u), ld_int_dacc(w, i + 2u)) - gyro_t * acc;
-    let rhs_r = vec3<f32>(ld_int_dacc(w, i + 3u), ld_int_dacc(w, i + 4u), ld_int_dacc(w, i + 5u)) - gyro_r * acc;
+    var rhs_t = vec3<f32>(ld_int_dacc(w, i), ld_int_dacc(w, i + 1u), ld_int_dacc(w, i + 2u)) - gyro_t * acc;
+    var rhs_r = vec3<f32>(ld_int_dacc(w, i + 3u), ld_int_dacc(w, i + 4u), ld_int_dacc(w, i + 5u)) - gyro_r * acc;
+    if ld_M_rownnz(w, i + 5u) == 1 {
+        // rows of a simple body have room for the diagonal of D only: the rest of what its actuators add
+        for (var a = 0u; a < NU; a++) {
+            let drives = ld_actuator_trntype(w, a) != TRN_TENDON && u32(ld_actuator_trnid(w, a)[0]) == j;
+            if drives && !actuator_disabled(w, a) {
+                let s = h * actuator_gain_rate(w, a);
+                let t = vec3<f32>(ld_actuator_moment(w, a, i), ld_actuator_moment(w, a, i + 1u), ld_actuator_moment(w, a, i + 2u));
+                let r = vec3<f32>(ld_actuator_moment(w, a, i + 3u), ld_actuator_moment(w, a, i + 4u), ld_actuator_moment(w, a, i + 5u));
+                let beside_t = beside(t);
+                let beside_r = beside(r);
+                let across = mat3x3<f32>(t * r.x, t * r.y, t * r.z);
+                tt -= beside_t * s;
+                tr -= across * s;
+                rr -= beside_r * s;
+                rhs_t += (beside_t * acc_t + across * acc) * s;
+                rhs_r += (transpose(across) * acc_t + beside_r * acc) * s;
+            }
+        }
+    }
 
     let tt_inv = inverse3(tt);
     let down = transpose(tr) * tt_inv;
@@ -129,6 +149,14 @@ fn free_body(w: u32, j: u32) {
         st_int_dvel(w, i + k, x_t[k]);
         st_int_dvel(w, i + 3u + k, x_r[k]);
     }
+}
+
+// v vᵀ without its diagonal.
+fn beside(v: vec3<f32>) -> mat3x3<f32> {
+    let xy = v.x * v.y;
+    let xz = v.x * v.z;
+    let yz = v.y * v.z;
+    return mat3x3<f32>(0.0, xy, xz, xy, 0.0, yz, xz, yz, 0.0);
 }
 
 // The matrix of v x.

@@ -10,7 +10,7 @@ import package::math::{sync};
 const NBLOCK: u32 = NVPAD / 4u;
 
 // The vector, 0 past the last dof.
-var<workgroup> dof_vec: array<vec4<f32>, NBLOCK * WORLDS_PER_GROUP>;
+var<workgroup> dof_vec: array<vec4<f32>, max(NBLOCK, 1u) * WORLDS_PER_GROUP>;
 
 // Puts solver_search into the shared vector; uniform control flow only.
 fn gather(w: u32, lane: u32) {

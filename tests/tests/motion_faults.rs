@@ -294,3 +294,42 @@ const HELD_TOGETHER: &str = "<mujoco><option jacobian='JACOBIAN'/><worldbody><ge
 <weld body1='a' body2='b' relpose='.11 .1 .02 1 .01 .02 0' solref='.03 1'/>
 <weld body1='p' body2='c' relpose='.31 .1 .02 1 .01 .02 0' solref='.03 1'/></equality>
 <keyframe><key qpos='.1 .3' qvel='.2 -.4'/></keyframe></mujoco>";
+
+/// A body whose rows of M are diagonal, with an actuator that drives all of its dofs against their velocity: the implicit step damps
+/// them together.
+#[test]
+fn an_actuator_damps_all_dofs_of_a_simple_body_together() {
+    let model = Model::from_str(
+        "<mujoco><option timestep='.01' integrator='implicitfast' gravity='0 0 0'/><worldbody><body><freejoint name='f'/>
+        <geom type='box' size='.1 .2 .3' density='100'/></body></worldbody>
+        <actuator><general joint='f' gear='.4 -.9 .7 .3 -.2 .5' gaintype='affine' gainprm='1 0 -3' biastype='affine' biasprm='0 0 -2'/>
+        </actuator><keyframe><key qpos='0 0 0 .9 .1 -.3 .2' qvel='1 -2 .5 3 1 -4' ctrl='1.5'/></keyframe></mujoco>",
+    )
+    .expect("a model");
+    let mujoco = [0.995_710_078, -1.990_347_68, 0.492_492_637, 2.906_675_51, 1.164_594_64, -4.301_341_39];
+    for on in numbers() {
+        let mut batch = on.batch(&model, WORLDS);
+        batch.step(1).expect("a step");
+        let tolerance = if on.1 == Precision::F64 { 1e-7 } else { 1e-5 };
+        for row in batch.get(Field::qvel).expect("qvel").chunks(6) {
+            let off = row.iter().zip(mujoco).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < tolerance, "{on:?}: {row:?}, MuJoCo {mujoco:?}");
+        }
+    }
+}
+
+/// A model in which nothing can move is a model, on the GPU too.
+#[test]
+fn a_model_without_dofs_runs() {
+    let model = Model::from_str(
+        "<mujoco><worldbody><geom type='plane' size='1 1 .1'/><body mocap='true'><geom size='.1'/></body></worldbody></mujoco>",
+    )
+    .expect("a model");
+    for on in numbers() {
+        let mut batch = on.batch(&model, WORLDS);
+        batch.step(3).expect("steps");
+        let time = batch.get(Field::time).expect("time");
+        assert!(time.iter().all(|t| (t - 0.006).abs() < 1e-6), "{on:?}: {time:?}");
+        assert!(batch.status().expect("status").iter().all(|&s| s == 0), "{on:?}");
+    }
+}

@@ -9,7 +9,7 @@ use crate::math::{Mat3, Vec3, ld3, ld9};
 use crate::spatial::ld10;
 use crate::{Real, World};
 use kiloworld_layout::Model;
-use kiloworld_layout::consts::{disable, integrator, jnt};
+use kiloworld_layout::consts::{disable, integrator, jnt, trn};
 
 /// The acceleration of the step in `int_dacc`.
 #[inline(always)]
@@ -98,12 +98,32 @@ fn free_body<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize) {
     let gyro_t = rot * (skew(w.cross(&s)) + skew(w) * shift) * (-h * crb.m);
     let gyro_r = (skew(w) * about_origin - skew(about_origin * w)) * h;
 
-    let tt = free_block(m, d, i, 0, 0);
-    let tr = free_block(m, d, i, 0, 3);
-    let rr = free_block(m, d, i, 3, 3) + gyro_r;
+    let mut tt = free_block(m, d, i, 0, 0);
+    let mut tr = free_block(m, d, i, 0, 3);
+    let mut rr = free_block(m, d, i, 3, 3) + gyro_r;
+    let acc_t = Vec3::new(d.qacc[i], d.qacc[i + 1], d.qacc[i + 2]);
     let acc = Vec3::new(d.qacc[i + 3], d.qacc[i + 4], d.qacc[i + 5]);
-    let rhs_t = Vec3::new(d.int_dacc[i], d.int_dacc[i + 1], d.int_dacc[i + 2]) - gyro_t * acc;
-    let rhs_r = Vec3::new(d.int_dacc[i + 3], d.int_dacc[i + 4], d.int_dacc[i + 5]) - gyro_r * acc;
+    let mut rhs_t = Vec3::new(d.int_dacc[i], d.int_dacc[i + 1], d.int_dacc[i + 2]) - gyro_t * acc;
+    let mut rhs_r = Vec3::new(d.int_dacc[i + 3], d.int_dacc[i + 4], d.int_dacc[i + 5]) - gyro_r * acc;
+    if m.M_rownnz[i + 5] == 1 {
+        // rows of a simple body have room for the diagonal of D only: the rest of what its actuators add
+        for a in 0..m.size.nu {
+            let drives = m.actuator_trntype[a] != trn::TENDON && m.actuator_trnid[2 * a] as usize == j;
+            if drives && !actuator_disabled(m, a) {
+                let s = h * actuator_gain_rate(m, d, a);
+                let k = a * m.size.nv + i;
+                let arm = &d.actuator_moment[k..k + 6];
+                let (t, r) = (Vec3::new(arm[0], arm[1], arm[2]), Vec3::new(arm[3], arm[4], arm[5]));
+                let across = Mat3::from_fn(|k, l| t[k] * r[l]);
+                let (beside_t, beside_r) = (beside(t), beside(r));
+                tt = tt - beside_t * s;
+                tr = tr - across * s;
+                rr = rr - beside_r * s;
+                rhs_t = rhs_t + (beside_t * acc_t + across * acc) * s;
+                rhs_r = rhs_r + (across.transpose() * acc_t + beside_r * acc) * s;
+            }
+        }
+    }
 
     let tt_inv = inverse3(tt);
     let down = tr.transpose() * tt_inv;
@@ -113,6 +133,13 @@ fn free_body<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize) {
         d.int_dvel[i + k] = x_t[k];
         d.int_dvel[i + 3 + k] = x_r[k];
     }
+}
+
+/// v vᵀ without its diagonal.
+#[inline(always)]
+fn beside<T: Real>(v: Vec3<T>) -> Mat3<T> {
+    let (xy, xz, yz) = (v[0] * v[1], v[0] * v[2], v[1] * v[2]);
+    Mat3::new(T::zero(), xy, xz, xy, T::zero(), yz, xz, yz, T::zero())
 }
 
 /// The matrix of v x.
