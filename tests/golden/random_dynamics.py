@@ -25,14 +25,14 @@ STATE = "qpos qvel act ctrl qfrc_applied xfrc_applied mocap_pos mocap_quat eq_ac
 KEY = {"qpos": "qpos", "qvel": "qvel", "act": "act", "ctrl": "ctrl", "mpos": "mocap_pos", "mquat": "mocap_quat"}
 
 # elements that may take attributes from a class, and those that are never moved to one
-CLASSED = "joint geom site pair connect weld fixed general motor position velocity intvelocity damper cylinder mesh".split()
+CLASSED = "joint geom site pair connect weld fixed tendon general motor position velocity intvelocity damper cylinder mesh".split()
 OWN = set("name class type joint joint1 joint2 jointinparent tendon tendon1 tendon2 geom1 geom2 body1 body2 site1 site2 mesh file vertex face fromto builtin params refpos refquat anchor relpose torquescale polycoef actdim size pos quat euler axisangle xyaxes zaxis".split())
 IN_DEFAULT = {"connect": "equality", "weld": "equality", "fixed": "tendon"}
 
 # an octahedron, and a wedge in a file
 OCTAHEDRON = ("1 0 0 -1 0 0 0 1 0 0 -1 0 0 0 1 0 0 -1", "0 2 4 2 1 4 1 3 4 3 0 4 2 0 5 1 2 5 3 1 5 0 3 5")
 WEDGE = "v 0 0 0\nv .2 0 0\nv 0 .3 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
-PART = '<mujoco><worldbody><body name="part" pos="0 0 .1"><joint name="j" type="hinge" axis="0 1 0" damping=".1"/><geom name="g" size=".05" pos=".1 0 0"/></body></worldbody></mujoco>'
+PART = '<mujoco><worldbody><frame name="frame"><body name="part" pos="0 0 .1"><joint name="j" type="hinge" axis="0 1 0" damping=".1"/><geom name="g" size=".05" pos=".1 0 0"/></body></frame></worldbody></mujoco>'
 
 
 class Motion(Generator):
@@ -174,7 +174,16 @@ class Motion(Generator):
     def framed(self, *elements):
         if not self.chance(0.12):
             return elements
-        return (self.el("frame", *elements, pos=self.vector(3, -0.1, 0.1), **self.turned(), **self.maybe(0.3, name=self.fresh)),)
+        return (self.el("frame", *elements, pos=self.vector(3, -0.1, 0.1), **self.turned(), **self.maybe(0.3, name=self.fresh), **self.childclass()),)
+
+    def childclass(self):
+        """A class for what is inside."""
+        if not self.chance(0.04):
+            return {}
+        self.classes += 1
+        inner = [self.el("geom", solmix=self.number(0.1, 2), margin=self.number(0, 0.05)), self.el("joint", damping=self.number(0, 1))]
+        self.defaults.append(self.el("default", *inner, **{"class": f"c{self.classes}"}))
+        return {"childclass": f"c{self.classes}"}
 
     def site(self):
         place = {"fromto": self.vector(6), "size": ".01", "type": "capsule"} if self.chance(0.2) else {"pos": self.vector(3, -0.2, 0.2), **self.turned()}
@@ -182,7 +191,8 @@ class Motion(Generator):
 
     def body(self, depth=0, place=None):
         pos = place or (self.vector(3, -0.35, 0.35) if depth else f"{self.vector(2, -0.5, 0.5)} {self.number(0, 0.5)}")
-        out = self.el("body", name=self.named("body"), pos=pos, **self.turned(), **self.maybe(0.12, gravcomp=lambda: self.number(-0.5, 1.5)), **self.maybe(0.03, user="3 4"))
+        out = self.el("body", name=self.named("body"), pos=pos, **self.turned(), **self.maybe(0.12, gravcomp=lambda: self.number(-0.5, 1.5)), **self.maybe(0.03, user="3 4", fuse="false", simple="false"))
+        out.attrib |= self.childclass()
         roll = self.r.random()
         if depth == 0 and roll < 0.55:
             align = self.maybe(0.2, align=lambda: self.r.choice(["true", "false", "auto"]))
@@ -285,12 +295,14 @@ class Motion(Generator):
                 ("general", {"dyntype": "integrator", "gaintype": "affine", "gainprm": self.vector(3, -9, 9), **affine, **acting, **early}),
                 ("general", {"gaintype": "affine", "gainprm": self.vector(3, -9, 9), **affine, **self.maybe(0.2, input="pos")}),
                 ("intvelocity", kp | damped | acting),
+                ("general", {"gainprm": "5", "biastype": "affine", "biasprm": "0 -5 -1"}),
                 ("cylinder", {**self.r.choice([{"area": self.number(1, 20)}, {"diameter": self.number(0.1, 2)}]), "bias": self.vector(3, -5, 5), "timeconst": self.number(0.02, 2)}),
                 ("damper", {**kv, "ctrlrange": f"0 {self.number(0.5, 2)}"}),
             ]
         )
         limited = self.names.get("limited", [])
-        if tag in ("position", "intvelocity") and target.get("joint") in limited and self.chance(0.5):
+        servo = tag in ("position", "intvelocity") or own.get("gainprm") == "5"
+        if servo and target.get("joint") in limited and self.chance(0.5):
             own = {k: v for k, v in own.items() if not k.startswith("act")} | {"inheritrange": self.number(0.5, 1.5)}
             ranged = {k: v for k, v in ranged.items() if not k.startswith("ctrl")}
         if tag == "damper":
@@ -367,28 +379,32 @@ class Motion(Generator):
             own = {"cloud": {"vertex": self.vector(3 * self.r.randint(5, 9), -0.2, 0.2)}, "closed": dict(zip(("vertex", "face"), OCTAHEDRON)) | {"scale": self.vector(3, 0.05, 0.3)}, "file": {"file": "wedge.obj"}, "builtin": {"builtin": "sphere", "params": "1", "scale": self.vector(3, 0.05, 0.2)}}[form]
             own |= {} if form == "builtin" else self.maybe(0.3, refpos=lambda: self.vector(3, -0.1, 0.1), refquat=lambda: self.vector(4))
             own |= self.maybe(0.4, inertia=lambda: self.r.choice(["convex", "exact", "legacy", "shell"] if form != "cloud" else ["convex"]))
+            if form == "file":
+                own |= self.maybe(0.5, content_type="model/obj")
+            if form in ("cloud", "closed"):
+                own |= self.maybe(0.3, maxhullvert=lambda: self.r.randint(4, 8))
             out.append(self.el("mesh", name=self.named("mesh"), **own))
         if self.chance(0.05):
             out.append(self.el("texture", name="t", type="2d", builtin="checker", width=4, height=4, rgb1="1 0 0"))
             out.append(self.el("material", name="m", texture="t", specular=".3"))
         if self.chance(0.06):
-            out.append(self.el("model", name="part", file="part.xml"))
+            out.append(self.el("model", name="part", file="part.xml", **self.maybe(0.5, content_type="text/xml")))
         return out
 
     def lifted(self, root):
         """Moves some attributes of some elements to classes of their own."""
         for element in list(root.iter()):
             tag = element.tag
-            if tag not in CLASSED or not self.chance(0.12) or element in self.relations:
+            if tag not in CLASSED or not self.chance(0.12) or element in self.parts:
                 continue
-            movable = {k: v for k, v in element.attrib.items() if k not in OWN and k != "active"}
+            movable = {k: v for k, v in element.attrib.items() if k not in OWN}
             moved = {k: v for k, v in movable.items() if self.chance(0.6)}
             if tag == "damper":
                 moved.pop("ctrlrange", None)
             if not moved:
                 continue
             self.classes += 1
-            inner = self.el(IN_DEFAULT.get(tag, tag), **moved)
+            inner = self.el("equality" if element in self.equalities else IN_DEFAULT.get(tag, tag), **moved)
             self.defaults.append(self.el("default", inner, **{"class": f"c{self.classes}"}))
             for k in moved:
                 del element.attrib[k]
@@ -408,7 +424,7 @@ class Motion(Generator):
         if self.chance(0.1):
             world.append(self.el("body", self.geom(), pos=self.vector(3, -0.3, 0.3), name=self.named("body"), **self.turned()))
         if any(a.tag == "model" for a in assets):
-            world.append(self.el("attach", model="part", body="part", prefix="p_"))
+            world.append(self.el("attach", model="part", **self.r.choice([{"body": "part"}, {"frame": "frame"}]), prefix="p_"))
         if self.chance(0.05):
             world.append(self.el("camera", name="camera", pos="0 0 2"))
             world.append(self.el("light", pos="0 0 2", dir="0 0 -1"))
@@ -424,7 +440,8 @@ class Motion(Generator):
             sections.append(self.el("custom", self.el("numeric", name="n", data="1 2")))
         if self.chance(0.04):
             sections.append(self.el("sensor", self.el("clock", name="clock")))
-        self.relations = {joint for s in sections[1:3] for joint in s.iter("joint")}
+        self.parts = {joint for fixed in sections[1] for joint in fixed} | set(self.defaults.iter())
+        self.equalities = set(sections[2])
         root = self.el("mujoco", compiler, option, self.defaults, assets, world, *sections, model=f"random {self.count}")
         if self.chance(0.05):
             root.append(self.el("visual", self.el("map", znear=".02")))
@@ -486,8 +503,8 @@ def motion(m, d, state, steps):
     parts = [np.array(d.qacc), np.array(d.qacc_smooth)]
     out = {"qacc": parts[0], "scale": max(1.0, largest(*parts)), "active": int((d.contact.efc_address >= 0).sum()), "nefc": d.nefc, "after": []}
     out["complaints"] = sum(w.number for w in d.warning)
-    put(m, d, state)
     out["unsure"] = [unsure(m, d)]
+    put(m, d, state)
     for _ in range(steps):
         mujoco.mj_step(m, d)
         out["unsure"].append(unsure(m, d))
@@ -501,6 +518,8 @@ def motion(m, d, state, steps):
 def unsure(m, d):
     """Whether boxes are farther apart than their margin, but not along any axis: MuJoCo has a contact there, unless its broad phase,
     whose axes depend on all bodies, leaves the pair out."""
+    if not np.isfinite(d.geom_xmat).all() or not d.geom_xmat.any(axis=1).all():
+        return True
     boxes = [g for g in range(m.ngeom) if m.geom_type[g] == mujoco.mjtGeom.mjGEOM_BOX and m.geom_contype[g]]
     override = m.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE
     for i, a in enumerate(boxes):
@@ -546,8 +565,6 @@ def golden(path, seed):
             random_state(m, d, rng)
         state = read(d)
         own = motion(m, d, state, steps)
-        if not k and not np.isfinite(own["hardest"]):
-            raise ValueError("the keyframe diverges")
         if own["complaints"] and k:
             continue
         m.opt.solver, m.opt.iterations, m.opt.noslip_iterations = mujoco.mjtSolver.mjSOL_NEWTON, 200, 3 * noslip
@@ -560,6 +577,7 @@ def golden(path, seed):
         for f in ("qpos", "qvel"):
             disturbed[f] = state[f] * (1 + 1e-12 * rng.uniform(-1, 1, size=state[f].shape)) + 1e-13 * rng.uniform(-1, 1, size=state[f].shape)
         doubted = np.maximum(doubted, doubt(m, own, motion(m, d, disturbed, steps)))
+        doubted[~np.isfinite(doubted)] = np.inf
         if own["complaints"]:
             doubted[:] = np.inf
         for i in np.flatnonzero(own["unsure"])[:1]:
@@ -603,17 +621,19 @@ def main(first, count, out):
     while count > 0:
         xml = out / f"{seed}.xml"
         root = Motion(seed).model()
+        xml.write_text(ET.tostring(root, encoding="unicode"))
         try:
-            xml.write_text(ET.tostring(root, encoding="unicode"))
             with_key(root, xml, seed)
-            ET.indent(root)
-            xml.write_text(ET.tostring(root, encoding="unicode") + "\n")
-            np.savez_compressed(xml.with_suffix(".npz"), **golden(xml, seed))
-            count -= 1
         except ValueError as error:
             reason = str(error).splitlines()[0]
             passed[reason] = passed.get(reason, 0) + 1
             xml.unlink()
+            seed += 1
+            continue
+        ET.indent(root)
+        xml.write_text(ET.tostring(root, encoding="unicode") + "\n")
+        np.savez_compressed(xml.with_suffix(".npz"), **golden(xml, seed))
+        count -= 1
         seed += 1
     for reason, n in sorted(passed.items(), key=lambda x: -x[1]):
         print(f"random_dynamics: {n} refused by MuJoCo: {reason}")

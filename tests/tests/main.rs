@@ -1,5 +1,6 @@
 //! tests
 mod attach;
+mod attributes;
 mod barriers;
 mod batch;
 mod batch_bits;
