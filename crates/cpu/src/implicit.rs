@@ -119,8 +119,8 @@ fn free_body<T: Real>(m: &Model<T>, d: &mut World<T>, j: usize) {
                 tt = tt - beside_t * s;
                 tr = tr - across * s;
                 rr = rr - beside_r * s;
-                rhs_t = rhs_t + (beside_t * acc_t + across * acc) * s;
-                rhs_r = rhs_r + (across.transpose() * acc_t + beside_r * acc) * s;
+                rhs_t += (beside_t * acc_t + across * acc) * s;
+                rhs_r += (across.transpose() * acc_t + beside_r * acc) * s;
             }
         }
     }
