@@ -256,7 +256,7 @@ pub fn against_mujoco(found: &Motion, golden: &Golden, h: f64, outcome: &mut Out
         for (step, field, off, unit) in pairs(found, &theirs, (k, k), golden, h) {
             if step <= last {
                 outcome.worst = outcome.worst.max(off / unit);
-                if !(off <= MUJOCO * unit) {
+                if off > MUJOCO * unit {
                     let text = format!("state {k}, step {step}: {} is off by {off:.1e} of {unit:.1e}", field.name());
                     outcome.faults.push(text);
                 }
@@ -313,7 +313,7 @@ pub fn single(
             if step <= last {
                 let allowed = if swept { SWEPT } else { SINGLE } + SPREAD * spread;
                 outcome.worst_single = outcome.worst_single.max(off / unit / allowed);
-                if !(off <= allowed * unit) {
+                if off > allowed * unit {
                     let name = field.name();
                     let text = format!(
                         "{what}, state {k}, step {step}: {name} is off by {off:.1e} of {unit:.1e}, allowed {allowed:.1e}"
