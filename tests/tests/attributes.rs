@@ -229,6 +229,7 @@ fn what_is_refused_is_refused() {
                 "slidersite" => "cranksite='s1' cranklength='1'",
                 "cranksite" => "slidersite='s2' cranklength='1'",
                 "cranklength" => "cranksite='s1' slidersite='s2'",
+                "scaling" => "scale='2'",
                 "actuatorfrclimited" => "actuatorfrcrange='-1 1'",
                 _ => "",
             };
