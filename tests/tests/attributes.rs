@@ -184,8 +184,8 @@ fn refused(place: &str, text: &str) -> bool {
 /// Elements that are refused whatever they say.
 const WHOLE: [(&str, &str); 16] = [
     ("extension*", r#"<extension><plugin plugin="p"/></extension>"#),
-    ("asset/mesh/plugin*", r#"<mesh name="m"><plugin plugin="p"/></mesh>"#),
-    ("body/geom/plugin*", r#"<geom type="sdf"><plugin plugin="p"/></geom>"#),
+    ("asset/mesh/plugin*", r#"<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"><plugin plugin="p"/></mesh>"#),
+    ("body/geom/plugin*", r#"<geom size="1"><plugin plugin="p"/></geom>"#),
     ("body/plugin*", r#"<plugin plugin="p"/>"#),
     ("body/flexcomp*", r#"<flexcomp name="f" type="grid" count="2 2 1" spacing="1 1 1" mass="1"/>"#),
     ("deformable/flex*", r#"<flex name="f" dim="1" body="b b2" element="0 1"/>"#),
