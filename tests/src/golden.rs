@@ -1,6 +1,7 @@
 //! Reads the goldens that `tests/golden/make.py` writes.
 
 use kiloworld_layout::{Data, Field, Model, Opt, Sizes, SliceMut};
+use kiloworld_sim::npz::{self, Values};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -30,18 +31,18 @@ pub struct Golden {
 impl Golden {
     /// Reads a golden file.
     pub fn read(path: &Path) -> Self {
-        let mut npz = npyz::npz::NpzArchive::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let names: Vec<String> = npz.array_names().map(str::to_owned).collect();
-        let mut arrays = BTreeMap::new();
-        for name in names {
-            let npy = npz.by_name(&name).expect("readable").expect("present");
-            let shape: Vec<usize> = npy.shape().iter().map(|&n| usize::try_from(n).expect("fits")).collect();
-            let data = match npy.dtype() {
-                npyz::DType::Plain(t) if t.type_char() == npyz::TypeChar::Float => npy.into_vec::<f64>().expect("f64"),
-                _ => npy.into_vec::<i32>().expect("i32").into_iter().map(f64::from).collect(),
+        let fail = |e: &dyn core::fmt::Display| -> ! { panic!("{}: {e}", path.display()) };
+        let bytes = std::fs::read(path).unwrap_or_else(|e| fail(&e));
+        let arrays = npz::read(&bytes).unwrap_or_else(|e| fail(&e));
+        let reals = |(name, npz::Array { shape, values }): (String, npz::Array)| {
+            let data = match values {
+                Values::F64(v) => v,
+                Values::I32(v) => v.into_iter().map(f64::from).collect(),
+                other => panic!("{name}: {other:?} is neither f64 nor i32"),
             };
-            arrays.insert(name, Array { shape, data });
-        }
+            (name, Array { shape, data })
+        };
+        let arrays = arrays.into_iter().map(reals).collect();
         Self { arrays }
     }
 

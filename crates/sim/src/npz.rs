@@ -1,10 +1,10 @@
 //! Arrays in npz files. Everything that a file of others says of itself is compared with what is there before it is used.
 
-use npyz::WriterBuilder;
-use npyz::npz::NpzWriter;
-use npyz::zip::{DateTime, ZipArchive, result::ZipError, write::FileOptions};
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 /// Most members of an archive.
 const MOST_MEMBERS: usize = 4096;
@@ -12,6 +12,8 @@ const MOST_MEMBERS: usize = 4096;
 const MOST_BYTES: u64 = 64 << 20;
 /// ... and times its own size: numbers of simulations shrink less.
 const MOST_SHRINK: u64 = 100;
+/// Bytes from which on a member has sizes of 8 bytes.
+const LARGE: usize = u32::MAX as usize - MOST_HEADER;
 /// Bytes of an array's header.
 const MOST_HEADER: usize = 1 << 16;
 
@@ -55,29 +57,48 @@ pub type Arrays = BTreeMap<String, Array>;
 /// # Errors
 /// An array is not as large as its shape.
 pub fn write(arrays: &Arrays) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut npz = NpzWriter::new(Cursor::new(&mut bytes));
-    for (name, array) in arrays {
-        let options = FileOptions::default().last_modified_time(DateTime::default());
-        let shape: Vec<u64> = array.shape.iter().map(|&n| n as u64).collect();
+    let mut npz = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .last_modified_time(DateTime::default());
+    for (name, Array { shape, values }) in arrays {
         macro_rules! put {
-            ($v:ident) => {{
-                let mut writer = npz.array(name, options)?.default_dtype().shape(&shape).begin_nd()?;
-                writer.extend($v.iter().copied())?;
-                writer.finish()?;
+            ($kind:literal, $v:ident, $bytes:expr) => {{
+                if shape.iter().try_fold(1_usize, |n, &d| n.checked_mul(d)) != Some($v.len()) {
+                    let what = format!("{name}: {} elements are not of shape {shape:?}", $v.len());
+                    return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what));
+                }
+                let bytes: Vec<u8> = $v.iter().flat_map($bytes).collect();
+                npz.start_file(format!("{name}.npy"), options.large_file(bytes.len() >= LARGE))?;
+                npz.write_all(&header($kind, shape))?;
+                npz.write_all(&bytes)?;
             }};
         }
-        match &array.values {
-            Values::F64(v) => put!(v),
-            Values::F32(v) => put!(v),
-            Values::I32(v) => put!(v),
-            Values::I64(v) => put!(v),
-            Values::U8(v) => put!(v),
-            Values::Bool(v) => put!(v),
+        match values {
+            Values::F64(v) => put!("<f8", v, |x| x.to_le_bytes()),
+            Values::F32(v) => put!("<f4", v, |x| x.to_le_bytes()),
+            Values::I32(v) => put!("<i4", v, |x| x.to_le_bytes()),
+            Values::I64(v) => put!("<i8", v, |x| x.to_le_bytes()),
+            Values::U8(v) => put!("|u1", v, |&x| [x]),
+            Values::Bool(v) => put!("|b1", v, |&x| [u8::from(x)]),
         }
     }
-    drop(npz);
-    Ok(bytes)
+    Ok(npz.finish()?.into_inner())
+}
+
+/// What stands before the elements of an npy file, version 1.0: a dictionary, filled up so that elements start at a multiple
+/// of 64 bytes (NumPy documentation, `numpy.lib.format`).
+fn header(kind: &str, shape: &[usize]) -> Vec<u8> {
+    let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (");
+    for n in shape {
+        text.push_str(&format!("{n}, "));
+    }
+    text.push_str("), }");
+    let before = b"\x93NUMPY\x01\x00".len() + 2;
+    let whole = (before + text.len() + 1).next_multiple_of(64);
+    let text = format!("{text:<width$}\n", width = whole - before - 1);
+    let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
+    [&b"\x93NUMPY\x01\x00"[..], &length.to_le_bytes(), text.as_bytes()].concat()
 }
 
 /// Every array of an archive by name; its checksums are compared, and what is no array is left out.
@@ -102,7 +123,8 @@ pub fn read(bytes: &[u8]) -> Result<Arrays, NpzError> {
     let mut out = BTreeMap::new();
     for k in 0..zip.len() {
         let file = zip.by_index(k).map_err(|e| damaged(e.to_string()))?;
-        let Some(name) = file.name().strip_suffix(".npy").map(str::to_owned) else { continue };
+        let name = file.name().map_err(|e| damaged(e.to_string()))?;
+        let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
         let size = file.size();
         room = room.checked_sub(size).ok_or_else(|| {
             damaged(format!(
@@ -201,15 +223,12 @@ fn shape(header: &str) -> Result<Vec<usize>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use npyz::zip::write::ZipWriter;
-    use std::io::Write;
 
     fn npz(members: &[(&str, &[u8])], deflated: bool) -> Vec<u8> {
         let mut out = ZipWriter::new(Cursor::new(Vec::new()));
-        let method =
-            if deflated { npyz::zip::CompressionMethod::Deflated } else { npyz::zip::CompressionMethod::Stored };
+        let method = if deflated { CompressionMethod::Deflated } else { CompressionMethod::Stored };
         for (name, bytes) in members {
-            out.start_file(*name, FileOptions::default().compression_method(method)).expect("a member");
+            out.start_file(*name, SimpleFileOptions::default().compression_method(method)).expect("a member");
             out.write_all(bytes).expect("written");
         }
         out.finish().expect("an archive").into_inner()
